@@ -1,0 +1,336 @@
+use core::error::Error;
+use core::fmt;
+use core::hint::black_box;
+
+use constant_time_eq::constant_time_eq_n;
+use heapless::{String, Vec};
+use zeroize::Zeroize;
+
+/// Secrets that name your own services; whoever presents one is exempt.
+///
+/// Up to `N` secrets are valid at once, and several may name one service, so that a secret can be rotated
+/// without an outage: add the new one, move the service over, drop the old one.
+///
+/// ```
+/// use tollgate::{Credentials, Presented};
+/// let own = Credentials::<4>::new()
+///     .with("edge", b"an edge secret of 16 bytes or more")?
+///     .with("orchestrator", b"another secret of 16 bytes or more")?;
+/// assert_eq!(own.verify(None), Presented::Absent);
+/// assert_eq!(own.verify(Some(b"made up")), Presented::Forged);
+/// let Presented::Service(service) = own.verify(Some(b"another secret of 16 bytes or more")) else { panic!() };
+/// assert_eq!(own.name(service), "orchestrator");
+/// # Ok::<(), tollgate::CredentialError>(())
+/// ```
+///
+/// # Cost
+/// A check compares all `N` fixed buffers of 136 bytes whole, whatever is presented; a request that presents
+/// nothing costs nothing.
+///
+/// # Security
+/// Secrets are wiped when this is dropped and have no `Debug`. Moving the value leaves copies on the stack, as
+/// every move in Rust does: build it once and share it.
+pub struct Credentials<const N: usize> {
+    secrets: Vec<Secret, N>,
+}
+
+/// What a request presented as its credential.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "a credential that was checked and not heeded exempts nobody"]
+pub enum Presented {
+    /// Nothing, which is what ordinary callers present.
+    Absent,
+    /// Something that is no secret of ours; it buys nothing.
+    Forged,
+    /// The secret of one of our services.
+    Service(Service),
+}
+
+/// Proof that a request carried the secret of one of our services. Only [`Credentials::verify`] makes one.
+///
+/// ```compile_fail
+/// let forged = tollgate::Service { slot: 0 };
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Service {
+    slot: u8,
+}
+
+/// The longest secret, in bytes.
+pub const LONGEST_SECRET: usize = 128;
+/// The shortest secret, in bytes: 128 bits, if they are random.
+pub const SHORTEST_SECRET: usize = 16;
+/// The longest name of a service, in bytes.
+pub const LONGEST_SERVICE: usize = 32;
+
+impl<const N: usize> Credentials<N> {
+    /// No secrets: everybody is counted.
+    pub const fn new() -> Self {
+        const { assert!(N <= u8::MAX as usize, "Credentials hold at most 255 secrets: choose a smaller N") };
+        Self { secrets: Vec::new() }
+    }
+
+    /// The same with one secret more; see [`Credentials::add`].
+    ///
+    /// # Errors
+    /// Those of [`Credentials::add`].
+    pub fn with(mut self, service: &str, secret: &[u8]) -> Result<Self, CredentialError> {
+        self.add(service, secret)?;
+        Ok(self)
+    }
+
+    /// Adds a secret for `service`, a name of 1 to 32 bytes.
+    ///
+    /// # Errors
+    /// If the secret is empty, shorter than 16 or longer than 128 bytes, begins or ends with white space (the
+    /// trace of a file's last newline; no header can carry it), is there already, or if `N` are there.
+    pub fn add(&mut self, service: &str, secret: &[u8]) -> Result<(), CredentialError> {
+        let service = String::try_from(service).map_err(|_| CredentialError::ServiceName)?;
+        if service.is_empty() {
+            return Err(CredentialError::ServiceName);
+        }
+        match secret.len() {
+            0 => return Err(CredentialError::Empty),
+            length @ 1..SHORTEST_SECRET => return Err(CredentialError::TooShort { length }),
+            SHORTEST_SECRET..=LONGEST_SECRET => {}
+            length => return Err(CredentialError::TooLong { length }),
+        }
+        if secret.trim_ascii().len() != secret.len() {
+            return Err(CredentialError::WhiteSpace);
+        }
+        let padded = Padded::new(secret);
+        if self.secrets.iter().any(|known| known.padded.same(&padded)) {
+            return Err(CredentialError::Duplicate);
+        }
+        let slot =
+            self.secrets.iter().position(|known| known.service == service).unwrap_or(self.secrets.len());
+        // `new` has checked that N fits.
+        let slot = u8::try_from(slot).unwrap_or(u8::MAX);
+        self.secrets.push(Secret { service, slot, padded }).map_err(|_| CredentialError::Full { capacity: N })
+    }
+
+    /// Whether `presented` is one of the secrets.
+    ///
+    /// Every secret is compared whole every time, length included, so the time taken tells neither how much of
+    /// a guess is right nor which secret it resembles.
+    ///
+    /// # Security
+    /// Pass `None` only where the request carries no credential field. A request that carries two is not to be
+    /// trusted: pass an empty slice, which is no secret and so is forged.
+    pub fn verify(&self, presented: Option<&[u8]>) -> Presented {
+        let Some(presented) = presented else { return Presented::Absent };
+        let presented = Padded::new(presented);
+        // 0 is "none of them", and at most one secret matches, since duplicates are refused.
+        let mut found = 0_u16;
+        for secret in &self.secrets {
+            let matches = u16::from(black_box(secret.padded.same(&presented)));
+            found |= matches.wrapping_neg() & (u16::from(secret.slot) + 1);
+        }
+        match u8::try_from(found.wrapping_sub(1)) {
+            Ok(slot) => Presented::Service(Service { slot }),
+            Err(_) => Presented::Forged,
+        }
+    }
+
+    /// The name of a service that [`Credentials::verify`] identified; empty if other credentials did.
+    pub fn name(&self, service: Service) -> &str {
+        self.secrets.get(usize::from(service.slot)).map_or("", |secret| secret.service.as_str())
+    }
+
+    /// How many secrets are valid.
+    pub fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// Whether there is no secret, so that nobody is exempt.
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+}
+
+impl<const N: usize> Default for Credentials<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+struct Secret {
+    service: String<LONGEST_SERVICE>,
+    /// The slot of the first secret with this service's name.
+    slot: u8,
+    padded: Padded,
+}
+
+/// Bytes padded with zeroes to a fixed size, their length behind them: without the length, the padding would
+/// make `secret` equal `secret\0`.
+struct Padded([u8; PADDED]);
+
+const PADDED: usize = LONGEST_SECRET + 8;
+
+impl Padded {
+    fn new(bytes: &[u8]) -> Self {
+        let mut padded = [0; PADDED];
+        let (text, length) = padded.split_at_mut(LONGEST_SECRET);
+        text.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        length.iter_mut().zip((bytes.len() as u64).to_le_bytes()).for_each(|(to, from)| *to = from);
+        Self(padded)
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        constant_time_eq_n(&self.0, &other.0)
+    }
+}
+
+impl Drop for Padded {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Why a secret can't be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CredentialError {
+    /// The secret is empty, so every request would carry it.
+    Empty,
+    /// The secret is too short to be safe from guessing.
+    TooShort {
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// The secret does not fit the fixed buffer.
+    TooLong {
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// The secret begins or ends with white space.
+    WhiteSpace,
+    /// The secret is there already.
+    Duplicate,
+    /// All places are taken.
+    Full {
+        /// How many there are.
+        capacity: usize,
+    },
+    /// The service's name is empty or longer than 32 bytes.
+    ServiceName,
+}
+
+impl fmt::Display for CredentialError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the secret is empty: set it, or leave the service out"),
+            Self::TooShort { length } => write!(
+                f,
+                "the secret has {length} bytes: use at least {SHORTEST_SECRET}, for example `openssl rand -hex 32`"
+            ),
+            Self::TooLong { length } => {
+                write!(f, "the secret has {length} bytes: use at most {LONGEST_SECRET}")
+            }
+            Self::WhiteSpace => f.write_str(
+                "the secret begins or ends with white space, often a file's last newline: trim it where it is read",
+            ),
+            Self::Duplicate => f.write_str("the secret is there already: give each service a secret of its own"),
+            Self::Full { capacity } => {
+                write!(f, "all {capacity} places are taken: drop a retired secret or use a larger Credentials<N>")
+            }
+            Self::ServiceName => write!(f, "the service's name must have 1 to {LONGEST_SERVICE} bytes"),
+        }
+    }
+}
+
+impl Error for CredentialError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::string::ToString;
+
+    const EDGE: &[u8] = b"edge secret, 21 bytes";
+    const TURN: &[u8] = b"orchestrator secret, 30 bytes.";
+
+    fn own() -> Credentials<3> {
+        Credentials::new().with("edge", EDGE).unwrap().with("orchestrator", TURN).unwrap()
+    }
+
+    #[test]
+    fn names_the_service_behind_a_secret() {
+        let own = own();
+        for (secret, name) in [(EDGE, "edge"), (TURN, "orchestrator")] {
+            let Presented::Service(service) = own.verify(Some(secret)) else { panic!("{name} is not known") };
+            assert_eq!(own.name(service), name);
+        }
+    }
+
+    #[test]
+    fn rotation_keeps_the_service() {
+        let own = own().with("edge", b"the edge's next secret").unwrap();
+        assert_eq!(own.verify(Some(EDGE)), own.verify(Some(b"the edge's next secret")));
+        assert_ne!(own.verify(Some(EDGE)), own.verify(Some(TURN)));
+    }
+
+    // Abuse 12: an empty or unset secret exempts nobody.
+    #[test]
+    fn without_secrets_everybody_is_counted() {
+        let none = Credentials::<0>::new();
+        assert_eq!(none.verify(None), Presented::Absent);
+        for guess in [&b""[..], b"\0", &[0; LONGEST_SECRET], &[0; PADDED], EDGE] {
+            assert_eq!(none.verify(Some(guess)), Presented::Forged);
+            assert_eq!(own().verify(Some(guess)) == Presented::Forged, guess != EDGE);
+        }
+    }
+
+    #[test]
+    fn unusable_secrets_are_refused_with_advice() {
+        let mut own = own();
+        let long = [b'x'; LONGEST_SECRET + 1];
+        for (secret, error) in [
+            (&b""[..], CredentialError::Empty),
+            (b"fifteen bytes..", CredentialError::TooShort { length: 15 }),
+            (&long, CredentialError::TooLong { length: 129 }),
+            (b"a secret from a file\n", CredentialError::WhiteSpace),
+            (b" a secret with a space", CredentialError::WhiteSpace),
+            (EDGE, CredentialError::Duplicate),
+        ] {
+            assert_eq!(own.add("third", secret), Err(error));
+        }
+        assert_eq!(own.add("", b"a good secret of 26 bytes."), Err(CredentialError::ServiceName));
+        assert_eq!(
+            own.add(&"x".repeat(33), b"a good secret of 26 bytes."),
+            Err(CredentialError::ServiceName)
+        );
+        own.add("third", &long[..LONGEST_SECRET]).unwrap();
+        assert_eq!(
+            own.add("fourth", b"one more than there is room"),
+            Err(CredentialError::Full { capacity: 3 })
+        );
+        assert!(CredentialError::TooShort { length: 15 }.to_string().contains("at least 16"));
+    }
+
+    #[test]
+    fn padding_and_overlong_guesses_match_nothing() {
+        let own = own();
+        let mut padded = EDGE.to_vec();
+        for _ in 0..300 {
+            padded.push(0);
+            assert_eq!(own.verify(Some(&padded)), Presented::Forged);
+        }
+        let mut full = Credentials::<1>::new();
+        full.add("x", &[b'x'; LONGEST_SECRET]).unwrap();
+        assert_eq!(full.verify(Some(&[b'x'; LONGEST_SECRET + 1])), Presented::Forged);
+    }
+
+    proptest! {
+        // The oracle is plain equality.
+        #[test]
+        fn agrees_with_plain_equality(edit in prop::option::of((0usize..30, any::<u8>())), cut in 0usize..=30) {
+            let mut guess = TURN[..cut].to_vec();
+            if let Some((at, byte)) = edit {
+                if let Some(place) = guess.get_mut(at) { *place = byte; }
+            }
+            let exempt = matches!(own().verify(Some(&guess)), Presented::Service(_));
+            prop_assert_eq!(exempt, guess == TURN);
+        }
+    }
+}

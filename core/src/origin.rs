@@ -1,0 +1,89 @@
+use core::fmt;
+use core::net::{IpAddr, Ipv6Addr};
+
+/// The caller that a limit counts: an address in canonical form and the network it stands for.
+///
+/// An IPv4 caller is its address (/32). An IPv6 caller is its /64, the smallest network that is given out, so
+/// that nobody gets a fresh budget for each of the 2⁶⁴ addresses of one connection. IPv4-mapped IPv6 addresses
+/// become IPv4 before anything else: one host has one budget, and two hosts have two.
+///
+/// ```
+/// use tollgate::Origin;
+/// let caller = Origin::peer("2001:db8:1:2:3:4:5:6".parse()?);
+/// assert_eq!(caller.to_string(), "2001:db8:1:2::/64");
+/// assert_eq!(Origin::peer("::ffff:203.0.113.7".parse()?).to_string(), "203.0.113.7/32");
+/// # Ok::<(), core::net::AddrParseError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Origin {
+    address: IpAddr,
+}
+
+const V4_PREFIX: u8 = 32;
+const V6_PREFIX: u8 = 64;
+
+impl Origin {
+    /// The origin of a socket's peer: the peer itself.
+    ///
+    /// # Security
+    /// Behind a proxy the peer is the proxy, and all its callers are one.
+    pub const fn peer(peer: IpAddr) -> Self {
+        Self { address: peer.to_canonical() }
+    }
+
+    /// The caller's address, canonical, every bit of it.
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The first address of the network that shares this caller's budget.
+    pub const fn network(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(_) => self.address,
+            IpAddr::V6(v6) => {
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - V6_PREFIX))))
+            }
+        }
+    }
+
+    /// The length of that network's prefix, in bits.
+    pub const fn prefix(&self) -> u8 {
+        match self.address {
+            IpAddr::V4(_) => V4_PREFIX,
+            IpAddr::V6(_) => V6_PREFIX,
+        }
+    }
+}
+
+/// `network/prefix`, as in `203.0.113.7/32`.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.network(), self.prefix())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    // Abuse 3: mapped addresses are their IPv4 addresses, each of them.
+    #[test]
+    fn mapped_addresses_are_ipv4() {
+        let origin = |text: &str| Origin::peer(text.parse().unwrap());
+        assert_eq!(origin("::ffff:1.2.3.4"), origin("1.2.3.4"));
+        assert_eq!(origin("::ffff:102:304"), origin("1.2.3.4"));
+        assert_ne!(origin("::ffff:1.2.3.4"), origin("::ffff:1.2.3.5"));
+        assert_ne!(origin("2001:db8::1.2.3.4").network(), origin("1.2.3.4").network());
+    }
+
+    // Abuse 5: rotating inside one's own /64.
+    #[test]
+    fn a_network_is_one_caller() {
+        let base = 0x2001_0db8_0001_0002_u128 << 64;
+        let of = |bits: u128| Origin::peer(IpAddr::V6(Ipv6Addr::from_bits(bits))).network();
+        let networks: HashSet<_> = (0..100_000).map(|host| of(base | host * 0x1_0001_0001)).collect();
+        assert_eq!(networks.len(), 1);
+        assert_ne!(of(base), of(base + (1 << 64)));
+    }
+}

@@ -1,0 +1,96 @@
+//! Where the lines are: in a static, or in memory asked for at run time.
+
+use crate::line::Line;
+use crate::sync::AtomicU64;
+
+/// Where a limiter keeps its words: [`Fixed`], or `Boxed` with the feature `alloc`.
+pub trait Storage: sealed::Lines {}
+
+pub(crate) mod sealed {
+    use super::Line;
+
+    /// Lines of words: a power of two of them, and at least two.
+    pub trait Lines {
+        fn lines(&self) -> &[Line];
+    }
+}
+
+pub(crate) use sealed::Lines;
+
+/// `N` cache lines in place, 64 × `N` bytes: the storage of a [`Limiter`](crate::Limiter).
+#[repr(align(64))]
+pub struct Fixed<const N: usize>([Line; N]);
+
+#[cfg(not(loom))]
+impl<const N: usize> Fixed<N> {
+    pub(crate) const fn new() -> Self {
+        const {
+            assert!(
+                N >= 2 && N.is_power_of_two(),
+                "a Limiter<N> has N lines of 8 callers each: N must be a power of two and at least 2"
+            );
+        }
+        Self([const { [const { AtomicU64::new(0) }; crate::line::WAYS] }; N])
+    }
+}
+
+impl<const N: usize> Storage for Fixed<N> {}
+
+impl<const N: usize> Lines for Fixed<N> {
+    #[inline]
+    fn lines(&self) -> &[Line] {
+        &self.0
+    }
+}
+
+#[cfg(feature = "alloc")]
+pub use boxed::Boxed;
+
+#[cfg(feature = "alloc")]
+mod boxed {
+    use alloc::boxed::Box;
+
+    use super::{AtomicU64, Line, Lines, Storage};
+    use crate::line::WAYS;
+
+    /// Cache lines in memory asked for at run time: the storage of a [`BoxedLimiter`](crate::BoxedLimiter).
+    pub struct Boxed {
+        words: Box<[AtomicU64]>,
+        /// Words before the first cache line begins.
+        skip: usize,
+    }
+
+    impl Boxed {
+        /// `lines` lines, or `None` if the memory is not to be had.
+        pub(crate) fn new(lines: usize) -> Option<Self> {
+            // Seven words more than needed, so that whole cache lines can begin at any of the first eight. (An
+            // allocation aligned to 64 bytes would be written with zeroes by hand, 290 ms for 512 MiB.)
+            let words = zeroed(lines.checked_mul(WAYS)?.checked_add(WAYS - 1)?)?;
+            let skip = words.as_ptr().align_offset(size_of::<Line>());
+            (skip < WAYS).then_some(Self { words, skip })
+        }
+    }
+
+    impl Storage for Boxed {}
+
+    impl Lines for Boxed {
+        #[inline]
+        fn lines(&self) -> &[Line] {
+            self.words[self.skip..].as_chunks().0
+        }
+    }
+
+    #[cfg(all(not(loom), target_has_atomic = "64"))]
+    fn zeroed(length: usize) -> Option<Box<[AtomicU64]>> {
+        // Zeroed by the operating system when first touched.
+        bytemuck::allocation::try_zeroed_slice_box(length).ok()
+    }
+
+    #[cfg(any(loom, not(target_has_atomic = "64")))]
+    fn zeroed(length: usize) -> Option<Box<[AtomicU64]>> {
+        let mut words = alloc::vec::Vec::new();
+        words.try_reserve_exact(length).ok()?;
+        words.extend((0..length).map(|_| AtomicU64::new(0)));
+        Some(words.into_boxed_slice())
+    }
+}

@@ -1,0 +1,86 @@
+use crate::credentials::Service;
+use crate::time::Nanos;
+
+/// What a limiter answers to one request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "a verdict that nobody reads limits nobody"]
+pub enum Verdict {
+    /// The request carries a valid credential; the table was not touched.
+    Exempt(Service),
+    /// The request passes and has been counted.
+    Admitted(Standing),
+    /// The request does not pass; nothing was counted.
+    Refused(Refusal),
+}
+
+impl Verdict {
+    /// Whether the request may go on: it is exempt or admitted.
+    pub const fn passes(&self) -> bool {
+        !matches!(self, Self::Refused(_))
+    }
+}
+
+/// Where a caller stands after it was admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Standing {
+    /// Requests that one window admits.
+    pub limit: u32,
+    /// Requests that this window still admits, after this one.
+    pub remaining: u32,
+    /// The time until the whole limit is available again.
+    pub resets_in: Nanos,
+    /// Whose count the answer rests on.
+    pub basis: Basis,
+}
+
+/// Whose count an admission rests on. Anything but [`Basis::Own`] means that the caller found no free word in
+/// its two lines: the table is too small for the callers it sees.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Basis {
+    /// The caller's own word.
+    Own,
+    /// A word taken over with its count ([`Overflow::Inherit`](crate::Overflow::Inherit)).
+    Inherited,
+    /// A word taken over and begun afresh ([`Overflow::Forget`](crate::Overflow::Forget)).
+    TookOver,
+    /// None: the request passed uncounted ([`Overflow::Admit`](crate::Overflow::Admit)).
+    Uncounted,
+}
+
+/// Why a request was refused, and when to try again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Requests that one window admits.
+    pub limit: u32,
+    /// The wait after which a request can be admitted; never zero.
+    pub retry_after: Nanos,
+    /// What the refusal rests on.
+    pub reason: Reason,
+}
+
+/// What a refusal rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The caller has used its limit.
+    OverLimit,
+    /// The caller is new and every word it could use restrains somebody else who can't be displaced.
+    Overflow,
+    /// The caller is new and every word it could use is being claimed at this moment.
+    Contended,
+}
+
+impl Standing {
+    pub(crate) const fn new(limit: u32, remaining: u32, resets_in: Nanos) -> Self {
+        Self { limit, remaining, resets_in, basis: Basis::Own }
+    }
+}
+
+impl Refusal {
+    pub(crate) const fn new(limit: u32, retry_after: Nanos, reason: Reason) -> Self {
+        Self { limit, retry_after, reason }
+    }
+}

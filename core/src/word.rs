@@ -1,0 +1,134 @@
+//! The layout of a caller's word: `[ tag 27 | claim 1 | state 36 ]`, all zero for an empty slot.
+
+use core::fmt;
+
+/// Bits of a word that belong to the quota.
+pub(crate) const STATE_BITS: u32 = 36;
+/// Bits of a word that tell callers apart.
+pub(crate) const TAG_BITS: u32 = 27;
+
+const STATE: u64 = (1 << STATE_BITS) - 1;
+const CLAIM: u64 = 1 << STATE_BITS;
+const TAG_SHIFT: u32 = STATE_BITS + 1;
+
+/// The part of a caller's key that its word carries; never zero.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tag(u64);
+
+impl Tag {
+    /// The tag in the uppermost bits of a fingerprint; one that would be zero is 1.
+    pub(crate) const fn of(fingerprint: u64) -> Self {
+        match fingerprint >> (u64::BITS - TAG_BITS) {
+            0 => Self(1),
+            tag => Self(tag),
+        }
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// One slot's content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word(u64);
+
+impl Word {
+    pub(crate) const EMPTY: Self = Self(0);
+
+    /// A caller's charge.
+    #[inline]
+    pub(crate) const fn committed(tag: Tag, state: u64) -> Self {
+        Self(tag.0 << TAG_SHIFT | state & STATE)
+    }
+
+    /// The announcement that somebody is inserting a caller.
+    #[inline]
+    pub(crate) const fn claim(tag: Tag, state: u64) -> Self {
+        Self(tag.0 << TAG_SHIFT | CLAIM | state & STATE)
+    }
+
+    /// What a withdrawn claim leaves behind: its state, owned by nobody.
+    pub(crate) const fn residue(state: u64) -> Self {
+        Self(state & STATE)
+    }
+
+    #[inline]
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    #[inline]
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) const fn state(self) -> u64 {
+        self.0 & STATE
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
+    pub(crate) const fn is_claim(self) -> bool {
+        self.0 & CLAIM != 0
+    }
+
+    /// Whether it is a withdrawn claim's state; an empty slot is not.
+    pub(crate) const fn is_residue(self) -> bool {
+        !self.is_empty() && self.0 >> TAG_SHIFT == 0
+    }
+
+    /// Whether it is this caller's, committed or claimed.
+    #[inline]
+    pub(crate) const fn belongs_to(self, tag: Tag) -> bool {
+        self.0 >> TAG_SHIFT == tag.0
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tag, state) = (self.0 >> TAG_SHIFT, self.state());
+        match self {
+            _ if self.is_empty() => f.write_str("empty"),
+            _ if self.is_residue() => write!(f, "residue(state {state:09x})"),
+            _ if self.is_claim() => write!(f, "claim(tag {tag:07x}, state {state:09x})"),
+            _ => write!(f, "committed(tag {tag:07x}, state {state:09x})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::format;
+
+    proptest! {
+        #[test]
+        fn parts_come_back(fingerprint: u64, state in 1..=STATE) {
+            let tag = Tag::of(fingerprint);
+            for (word, claim) in [(Word::committed(tag, state), false), (Word::claim(tag, state), true)] {
+                prop_assert!(word.belongs_to(tag) && !word.is_residue() && !word.is_empty());
+                prop_assert_eq!((word.state(), word.is_claim()), (state, claim));
+                prop_assert_eq!(Word::from_bits(word.bits()), word);
+            }
+            let residue = Word::residue(state);
+            prop_assert!(residue.is_residue() && !residue.is_claim() && !residue.belongs_to(tag));
+        }
+    }
+
+    #[test]
+    fn no_tag_is_zero_and_debug_prints_the_meaning() {
+        assert_eq!(Tag::of(0).bits(), 1);
+        assert_eq!(Tag::of(u64::MAX).bits(), (1 << TAG_BITS) - 1);
+        let tag = Tag::of(0x5 << (64 - TAG_BITS));
+        assert_eq!(format!("{:?}", Word::claim(tag, 0x1f)), "claim(tag 0000005, state 00000001f)");
+        assert_eq!(format!("{:?}", Word::EMPTY), "empty");
+        assert_eq!(format!("{:?}", Word::residue(1)), "residue(state 000000001)");
+    }
+}

@@ -1,0 +1,3 @@
+//! The incident.
+
+fn main() {}
