@@ -244,8 +244,8 @@ impl Error for CredentialError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
     use proptest::prelude::*;
-    use std::string::ToString;
 
     const EDGE: &[u8] = b"edge secret, 21 bytes";
     const TURN: &[u8] = b"orchestrator secret, 30 bytes.";
@@ -326,8 +326,8 @@ mod tests {
         #[test]
         fn agrees_with_plain_equality(edit in prop::option::of((0usize..30, any::<u8>())), cut in 0usize..=30) {
             let mut guess = TURN[..cut].to_vec();
-            if let Some((at, byte)) = edit {
-                if let Some(place) = guess.get_mut(at) { *place = byte; }
+            if let Some((at, byte)) = edit && let Some(place) = guess.get_mut(at) {
+                *place = byte;
             }
             let exempt = matches!(own().verify(Some(&guess)), Presented::Service(_));
             prop_assert_eq!(exempt, guess == TURN);

@@ -1,10 +1,10 @@
-//! Switches that break the table's protocol, for the model checker's tests to show that it notices. They exist
-//! under loom only; in every other build they are the constant `false`.
+//! Switches that break the table's protocol, for tests to show that they notice. They are the constant `false`
+//! but under loom, where a test throws them, and in builds with `--cfg tollgate_flaw="naive_insert"`.
 
 #[cfg(not(loom))]
 mod switches {
     pub(crate) const fn naive_insert() -> bool {
-        false
+        cfg!(tollgate_flaw = "naive_insert")
     }
     pub(crate) const fn no_rule_6() -> bool {
         false

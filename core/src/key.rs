@@ -59,7 +59,8 @@ impl Keyer {
     /// A keyer with a seed from the operating system, by way of [`std::hash::RandomState`].
     #[cfg(feature = "std")]
     pub fn random() -> Self {
-        use std::hash::{BuildHasher, RandomState};
+        use core::hash::BuildHasher;
+        use std::hash::RandomState;
         let half = || RandomState::new().build_hasher().finish().to_ne_bytes();
         let mut seed = [0; 16];
         let (low, high) = seed.split_at_mut(8);
@@ -70,7 +71,7 @@ impl Keyer {
 
     /// The key of an address, every bit of it.
     ///
-    /// Two spellings of one host (203.0.113.7 and ::ffff:203.0.113.7) are two addresses here, and so are two
+    /// Two spellings of one host (`203.0.113.7` and `::ffff:203.0.113.7`) are two addresses here, and so are two
     /// addresses of one household's /64: bring the address to its canonical form and cut it to its network
     /// first, with [`Origin`](crate::Origin).
     pub fn address(&self, address: IpAddr) -> Key {
@@ -126,10 +127,10 @@ enum Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
+    use alloc::vec::Vec;
     use proptest::collection::vec;
     use proptest::prelude::*;
-    use std::format;
-    use std::vec::Vec;
 
     const KEYER: Keyer = Keyer::new(*b"a seed for tests");
 

@@ -31,8 +31,8 @@ use crate::quota::{Charge, Moment, Rule};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::{Tag, Word};
 
-/// Words in a cache line.
-pub(crate) const WAYS: usize = 8;
+/// Words in a cache line. Loom explores lines of two: more would add words of strangers that nobody touches.
+pub(crate) const WAYS: usize = if cfg!(loom) { 2 } else { 8 };
 /// Slots in which a caller may be.
 pub(crate) const PLACES: usize = 2 * WAYS;
 
@@ -80,6 +80,14 @@ pub(crate) struct Candidates<'t> {
     tag: Tag,
 }
 
+/// What a search for a caller ended with.
+pub(crate) enum Search {
+    /// Its word, or somebody's claim for it.
+    Found(Place, Word),
+    /// The words of others in all places.
+    Absent([Word; PLACES]),
+}
+
 /// How a resolution ended.
 pub(crate) enum Resolution {
     /// The request has its answer.
@@ -114,25 +122,20 @@ impl<'t> Candidates<'t> {
         self.line(which).start + self.home
     }
 
-    /// The caller's word, if one of the candidates holds it: the first line is looked at before the second.
-    pub(crate) fn find(&self) -> Option<(Slot<'t>, Place, Word)> {
-        self.line(0).chain(self.line(1)).find_map(|place| {
-            let slot = self.slot(place);
-            let word = slot.load();
-            word.belongs_to(self.tag).then_some((slot, place, word))
-        })
-    }
-
-    /// All candidates' words, or `None` if one of them is the caller's.
-    pub(crate) fn look(&self) -> Option<[Word; PLACES]> {
+    /// Looks for the caller in all candidates, its first line before its second. `home` is what its home slot
+    /// held a moment ago.
+    #[inline]
+    pub(crate) fn find(&self, home: Word) -> Search {
         let mut seen = [Word::EMPTY; PLACES];
-        for (place, word) in seen.iter_mut().enumerate() {
-            *word = self.slot(place).load();
+        let at_home = self.home(0);
+        for place in self.line(0).chain(self.line(1)) {
+            let word = if place == at_home { home } else { self.slot(place).load() };
             if word.belongs_to(self.tag) {
-                return None;
+                return Search::Found(place, word);
             }
+            seen[place % PLACES] = word;
         }
-        Some(seen)
+        Search::Absent(seen)
     }
 
     /// Brings the caller's claim at `place` to an end: commits it with `cost` charged, or withdraws it because

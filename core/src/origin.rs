@@ -82,7 +82,7 @@ mod tests {
     fn a_network_is_one_caller() {
         let base = 0x2001_0db8_0001_0002_u128 << 64;
         let of = |bits: u128| Origin::peer(IpAddr::V6(Ipv6Addr::from_bits(bits))).network();
-        let networks: HashSet<_> = (0..100_000).map(|host| of(base | host * 0x1_0001_0001)).collect();
+        let networks: HashSet<_> = (0..100_000).map(|host| of(base | (host * 0x1_0001_0001))).collect();
         assert_eq!(networks.len(), 1);
         assert_ne!(of(base), of(base + (1 << 64)));
     }

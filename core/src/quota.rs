@@ -240,7 +240,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::string::ToString;
+    use alloc::string::ToString;
 
     #[test]
     fn every_error_says_what_to_do() {

@@ -3,7 +3,7 @@
 use crate::counters::Counters;
 use crate::flaw;
 use crate::key::Key;
-use crate::line::{Candidates, Line, PLACES, Place, Resolution, Slot, WAYS};
+use crate::line::{Candidates, Line, PLACES, Place, Resolution, Search, Slot, WAYS};
 use crate::quota::{Charge, Moment, Rule};
 use crate::time::Nanos;
 use crate::verdict::{Basis, Reason, Refusal, Standing, Verdict};
@@ -39,8 +39,9 @@ pub(crate) struct Table<S> {
     pub(crate) counters: Counters,
 }
 
-/// A caller's first line is used alone while fewer of its words than this restrain somebody.
-const CROWDED: u32 = 6;
+/// A newcomer goes to its first line while this many of its words are free, so while fewer than six restrain
+/// somebody; else to the emptier of its two lines.
+const ROOMY: u32 = 3;
 
 impl<S: Lines> Table<S> {
     pub(crate) const fn new(storage: S, rule: Rule) -> Self {
@@ -59,7 +60,7 @@ impl<S: Lines> Table<S> {
             let (slot, word) = if word.belongs_to(caller.tag) && !word.is_claim() {
                 (home, word)
             } else {
-                match self.look_further(&caller, lines, at, cost) {
+                match self.look_further(&caller, word, lines, at, cost) {
                     Next::Found(slot, word) => (slot, word),
                     Next::Answer(verdict) => return verdict,
                     Next::Again => continue,
@@ -104,19 +105,32 @@ impl<S: Lines> Table<S> {
     }
 
     #[inline(never)]
-    fn look_further<'t>(&self, caller: &Caller, lines: &'t [Line], at: Moment, cost: u32) -> Next<'t> {
+    fn look_further<'t>(
+        &self,
+        caller: &Caller,
+        home: Word,
+        lines: &'t [Line],
+        at: Moment,
+        cost: u32,
+    ) -> Next<'t> {
         let candidates = caller.candidates(lines);
-        match candidates.find() {
-            Some((slot, _, word)) if !word.is_claim() => Next::Found(slot, word),
-            Some((_, place, claim)) => self.resolve(&candidates, place, claim, Basis::Own, at, cost),
-            None => self.insert(&candidates, caller.tag, at, cost),
+        match candidates.find(home) {
+            Search::Found(place, word) if !word.is_claim() => Next::Found(candidates.slot(place), word),
+            Search::Found(place, claim) => self.resolve(&candidates, place, claim, Basis::Own, at, cost),
+            Search::Absent(seen) => self.insert(&candidates, &seen, caller.tag, at, cost),
         }
     }
 
     #[cold]
-    fn insert<'t>(&self, candidates: &Candidates<'t>, tag: Tag, at: Moment, cost: u32) -> Next<'t> {
-        let Some(seen) = candidates.look() else { return Next::Again };
-        let (place, state, basis) = match self.choose(candidates, &seen, at, cost) {
+    fn insert<'t>(
+        &self,
+        candidates: &Candidates<'t>,
+        seen: &[Word; PLACES],
+        tag: Tag,
+        at: Moment,
+        cost: u32,
+    ) -> Next<'t> {
+        let (place, state, basis) = match self.choose(candidates, seen, at, cost) {
             Ok(choice) => choice,
             Err(verdict) => return Next::Answer(verdict),
         };
@@ -173,7 +187,7 @@ impl<S: Lines> Table<S> {
                 .fold(0_u32, |set, place| set | 1 << place)
         };
         let (first, second) = (free(0), free(1));
-        let crowded = first.count_ones() + CROWDED <= WAYS as u32;
+        let crowded = first.count_ones() < ROOMY;
         let which = usize::from(crowded && second.count_ones() > first.count_ones());
         let free = if which == 0 { first } else { second };
         if free == 0 {
@@ -279,10 +293,6 @@ impl Caller {
 
     /// The second line's distance from the first depends on the tag alone and is never 0, so that callers with
     /// one tag and swapped lines have the same candidates.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the product's upper half is below the number of lines"
-    )]
     fn candidates<'t>(&self, lines: &'t [Line]) -> Candidates<'t> {
         let mask = lines.len() - 1;
         let first = self.line & mask;

@@ -105,8 +105,8 @@ impl fmt::Debug for Word {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
     use proptest::prelude::*;
-    use std::format;
 
     proptest! {
         #[test]

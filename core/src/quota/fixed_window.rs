@@ -18,7 +18,7 @@ pub(crate) struct FixedWindow {
     count_bits: u8,
 }
 
-/// A window has 2^TICK_BITS ticks or more, and fewer than twice as many.
+/// A window has `2^TICK_BITS` ticks or more, and fewer than twice as many.
 const TICK_BITS: u32 = 11;
 /// A ring has four windows or more, so that "past" and "ahead" can be told apart.
 const SHORTEST_RING: u64 = 4;
