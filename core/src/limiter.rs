@@ -128,7 +128,7 @@ impl<S: Storage> RateLimiter<S> {
     ///
     /// Times are kept on a ring, and a caller that comes back when the ring has come round may meet its old
     /// count once more, for one window at most. Sweeping once in half a ring prevents even that; half a ring
-    /// is 16,000 windows or more with a limit up to 511 (11 days at a minute). It is never needed for memory:
+    /// is 16,000 windows or more with a limit up to 511 (13 days at a minute). It is never needed for memory:
     /// words whose window is over are used again as they are. Decisions may go on meanwhile.
     pub fn sweep(&self, now: Nanos) -> usize {
         self.table.sweep(now)

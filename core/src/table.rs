@@ -57,7 +57,7 @@ impl<S: Lines> Table<S> {
         loop {
             let home = Slot::of(caller.first_line(lines), caller.home);
             let word = home.load();
-            let (slot, word) = if word.belongs_to(caller.tag) && !word.is_claim() {
+            let (slot, word) = if word.is_committed_by(caller.tag) {
                 (home, word)
             } else {
                 match self.look_further(&caller, word, lines, at, cost) {

@@ -1,4 +1,11 @@
 //! The layout of a caller's word: `[ tag 27 | claim 1 | state 36 ]`, all zero for an empty slot.
+//!
+//! | tag | claim | is |
+//! |---|---|---|
+//! | 0 | 0 | empty |
+//! | 0 | 1 | a residue: a claim that was withdrawn, so that it is nobody's |
+//! | other | 0 | committed: a caller's charge |
+//! | other | 1 | a claim: somebody is inserting this caller |
 
 use core::fmt;
 
@@ -50,7 +57,7 @@ impl Word {
 
     /// What a withdrawn claim leaves behind: its state, owned by nobody.
     pub(crate) const fn residue(state: u64) -> Self {
-        Self(state & STATE)
+        Self(CLAIM | state & STATE)
     }
 
     #[inline]
@@ -73,14 +80,18 @@ impl Word {
         self.0 == 0
     }
 
-    #[inline]
     pub(crate) const fn is_claim(self) -> bool {
-        self.0 & CLAIM != 0
+        self.0 & CLAIM != 0 && !self.is_residue()
     }
 
-    /// Whether it is a withdrawn claim's state; an empty slot is not.
     pub(crate) const fn is_residue(self) -> bool {
-        !self.is_empty() && self.0 >> TAG_SHIFT == 0
+        self.0 >> STATE_BITS == 1
+    }
+
+    /// Whether it is this caller's charge.
+    #[inline]
+    pub(crate) const fn is_committed_by(self, tag: Tag) -> bool {
+        self.0 >> STATE_BITS == tag.0 << 1
     }
 
     /// Whether it is this caller's, committed or claimed.
@@ -110,15 +121,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_come_back(fingerprint: u64, state in 1..=STATE) {
+        fn parts_come_back(fingerprint: u64, state in 0..=STATE) {
             let tag = Tag::of(fingerprint);
             for (word, claim) in [(Word::committed(tag, state), false), (Word::claim(tag, state), true)] {
                 prop_assert!(word.belongs_to(tag) && !word.is_residue() && !word.is_empty());
                 prop_assert_eq!((word.state(), word.is_claim()), (state, claim));
+                prop_assert_eq!(word.is_committed_by(tag), !claim);
                 prop_assert_eq!(Word::from_bits(word.bits()), word);
             }
             let residue = Word::residue(state);
-            prop_assert!(residue.is_residue() && !residue.is_claim() && !residue.belongs_to(tag));
+            prop_assert!(residue.is_residue() && !residue.is_claim() && !residue.is_empty());
+            prop_assert!(!residue.belongs_to(tag) && residue.state() == state);
         }
     }
 

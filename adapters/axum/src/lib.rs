@@ -1,1 +1,83 @@
-//! tollgate for axum.
+//! tollgate for axum and for any tower stack.
+//!
+//! # What
+//! [`TollgateLayer`] refuses whoever is over the limit with `429 Too Many Requests` and tells everybody else where it
+//! stands; your own services pass by their credentials. [`Decided`] hands the decision to a handler, and
+//! [`RequireInternal`] and [`RequireInternalLayer`] keep routes for your own services, by the same check. Everything
+//! is decided by a [`Gate`], which is built once and shared.
+//!
+//! # Example
+//! ```no_run
+//! use std::net::SocketAddr;
+//! use std::sync::Arc;
+//!
+//! use axum::{Router, routing::get};
+//! use tollgate_axum::{Decided, Gate, GateError, Quota, RequireInternalLayer, TollgateLayer};
+//!
+//! /// The limiter's settings, all of them.
+//! fn gate(edge_secret: &str) -> Result<Arc<Gate>, GateError> {
+//!     Gate::builder(Quota::per_minute(300)).service("edge", edge_secret).build().map(Arc::new)
+//! }
+//!
+//! async fn caller(Decided(decision): Decided) -> String {
+//!     decision.origin().map(|origin| origin.to_string()).unwrap_or_default()
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let gate = gate(&std::env::var("INTERNAL_TOKEN")?)?;
+//! let app = Router::new()
+//!     .route("/internal/domains/{domain}", get(|| async { "app-7" }))
+//!     .route_layer(RequireInternalLayer::new(gate.clone()))
+//!     .route("/caller", get(caller))
+//!     .layer(TollgateLayer::new(gate));
+//! let listener = tokio::net::TcpListener::bind("0.0.0.0:8080").await?;
+//! axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Order
+//! For each request that reaches the layer:
+//! 1. A valid credential in the gate's field: the request passes uncounted, and its response carries no fields.
+//! 2. Otherwise the peer's address is charged. It comes from [`ConnectInfo<SocketAddr>`](ConnectInfo) (or axum's
+//!    `MockConnectInfo`); without it the answer is 500, and the log names
+//!    `into_make_service_with_connect_info::<SocketAddr>()`.
+//! 3. Over the limit: 429 at once, and the application does not see the request. A forged credential is no
+//!    exception, so a forger gets 401 from internal routes while its budget lasts, and then 429.
+//! 4. Otherwise the application answers, and the response gets the fields `RateLimit-Policy` and `RateLimit`. If it
+//!    has them already they are added to; nothing is overwritten.
+//!
+//! A request that passes two layers of one gate is counted twice.
+//!
+//! # Deployment caveat
+//! Behind a proxy the peer is the proxy, and all its callers share one budget.
+//!
+//! # Any tower stack
+//! The layer needs a response body that is `From<Bytes>`: axum's is, and so is `http_body_util::Full<Bytes>`. For
+//! another, put `tower_http::map_response_body::MapResponseBodyLayer::new(axum::body::Body::new)` inside it. Whoever
+//! accepts connections puts [`ConnectInfo`] with the peer's address into each request's extensions.
+
+mod decided;
+mod future;
+mod internal;
+mod layer;
+mod peer;
+mod response;
+mod service;
+
+pub use axum::extract::ConnectInfo;
+pub use decided::{Decided, Undecided};
+pub use future::ResponseFuture;
+pub use internal::{NotInternal, RequireInternal, RequireInternalLayer, RequireInternalService};
+pub use layer::TollgateLayer;
+pub use service::Tollgate;
+pub use tollgate_http::{
+    Basis, Clock, Decision, Gate, GateBuilder, GateError, Identity, Keyer, ManualClock, Mode, Nanos, Origin,
+    Overflow, Quota, Reason, Refusal, RefusalBody, ServiceName, Standing, Verdict,
+};
+
+/// The README's examples are compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

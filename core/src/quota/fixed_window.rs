@@ -118,20 +118,13 @@ impl FixedWindow {
                 Side::Past(1..) => self.fresh(None, at),
                 Side::Past(0) | Side::Ahead(_) => self.advanced(self.state(self.parts(before).0, 0)),
             },
-            // Without a charge the state must not be zero: a residue of it would look empty.
-            None => match at.tick & self.ring_mask() {
-                0 => self.state(1, 0),
-                tick => self.state(tick, 0),
-            },
+            None => self.state(at.tick & self.ring_mask(), 0),
         }
     }
 
     pub(super) const fn advanced(&self, state: u64) -> u64 {
         let (start, count) = self.parts(state);
-        match (start + 1) & self.ring_mask() {
-            0 => self.state(1, count),
-            start => self.state(start, count),
-        }
+        self.state((start + 1) & self.ring_mask(), count)
     }
 
     /// The time from now until `ticks` after the tick of now began.

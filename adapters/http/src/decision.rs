@@ -1,0 +1,108 @@
+use std::fmt;
+
+use tollgate::{LONGEST_SERVICE, Origin, Refusal, Verdict};
+
+/// What a gate decided about one request: who calls, from where, and what the limit says.
+///
+/// Adapters put it into the request's extensions for handlers and into a refusal's extensions for outer layers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use = "a decision that nobody heeds limits nobody"]
+pub struct Decision {
+    pub(crate) gate: usize,
+    pub(crate) identity: Identity,
+    pub(crate) origin: Option<Origin>,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) enforced: bool,
+}
+
+impl Decision {
+    /// Whom the request's credential names.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The caller's address and network; `None` if the request needed none and its peer is not known.
+    pub fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+
+    /// The limiter's verdict; `None` in [`Mode::Off`](crate::Mode::Off). In
+    /// [`Mode::Shadow`](crate::Mode::Shadow) it may be a refusal of a request that passes.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
+    }
+
+    /// The refusal to answer with, if the request is not to pass.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self.verdict {
+            Some(Verdict::Refused(refusal)) if self.enforced => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// Whether the request may go on.
+    pub fn passes(&self) -> bool {
+        self.refusal().is_none()
+    }
+}
+
+/// Whom a request's credential names.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[must_use = "a credential that was checked and not heeded protects nothing"]
+pub enum Identity {
+    /// The request carries no credential, as ordinary callers' don't.
+    Absent,
+    /// It carries something that is no secret of ours, or two credentials at once.
+    Forged,
+    /// It carries the secret of one of our services.
+    Service(ServiceName),
+}
+
+impl Identity {
+    /// The service's name, if it is one.
+    pub fn service(&self) -> Option<&str> {
+        match self {
+            Self::Service(name) => Some(name.as_str()),
+            Self::Absent | Self::Forged => None,
+        }
+    }
+}
+
+/// The name of a service, as the gate's builder was given it: 1 to 32 bytes, kept in place.
+///
+/// Only a gate makes one, from a secret that it has checked.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ServiceName(heapless::String<LONGEST_SERVICE>);
+
+impl ServiceName {
+    /// The core keeps names of the same length, so nothing is cut.
+    pub(crate) fn new(name: &str) -> Self {
+        Self(heapless::String::try_from(name).unwrap_or_default())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Display for ServiceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for ServiceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServiceName({:?})", self.as_str())
+    }
+}
+
+/// The address of a caller that must be counted is not known.
+///
+/// That is a mistake in how the server is put together, not the caller's: one budget for everybody would lock out
+/// all for one, and passing would be no limit. So it is answered with 500, and an adapter logs it with the setting
+/// that is missing in its framework.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the caller's address is not known, so it can't be counted: give the gate the socket's peer address")]
+pub struct NoPeer;

@@ -1,0 +1,102 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+use tollgate::{BoxedLimiter, Nanos, Quota};
+
+/// A limiter that is swept in time.
+///
+/// The table keeps times on a ring, and a word that lies untouched for half of it may restrain its caller once more,
+/// for one window. Sweeping before that prevents it. The decision that finds a sweep due starts a short thread for
+/// it and goes on: a sweep of a large table takes longer than a request should wait, a timer would need a runtime
+/// and somebody to keep it alive, and a thread of its own would sleep for days (at 300 a minute a sweep is due every
+/// five days).
+pub(crate) struct Upkeep {
+    limiter: BoxedLimiter,
+    /// When the next sweep is due; [`RUNNING`] while one is on its way.
+    due: AtomicU64,
+    interval: Nanos,
+}
+
+const RUNNING: u64 = u64::MAX;
+/// Half a ring has at least this many windows, divided by the limit.
+const HALF_RING: u64 = 1 << 22;
+/// No sweeps more often than this, whatever the quota. Where half a ring is shorter, a caller may be restrained once
+/// more, for a window that is shorter still.
+const SHORTEST_INTERVAL: Nanos = Nanos::from_secs(1);
+
+impl Upkeep {
+    pub(crate) fn new(limiter: BoxedLimiter, now: Nanos) -> Arc<Self> {
+        let interval = interval(&limiter.quota());
+        Arc::new(Self { limiter, due: AtomicU64::new(now.saturating_add(interval).0), interval })
+    }
+
+    pub(crate) fn limiter(&self) -> &BoxedLimiter {
+        &self.limiter
+    }
+
+    /// Starts a sweep if one is due and none is running.
+    #[inline]
+    pub(crate) fn see_to_it(self: &Arc<Self>, now: Nanos) -> Option<JoinHandle<usize>> {
+        // ORDERING: the time decides only who sweeps; the sweep itself may run beside anything, so relaxed is
+        // enough here and below.
+        let due = self.due.load(Ordering::Relaxed);
+        if now.0 < due || due == RUNNING { None } else { self.start(due, now) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn start(self: &Arc<Self>, due: u64, now: Nanos) -> Option<JoinHandle<usize>> {
+        self.due.compare_exchange(due, RUNNING, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        let kept = Arc::clone(self);
+        let sweep = move || {
+            let cleared = kept.limiter.sweep(now);
+            kept.rest(now);
+            cleared
+        };
+        let started = thread::Builder::new().name("tollgate-sweep".into()).spawn(sweep);
+        // Without a thread there is no sweep now; the next one is tried in its turn.
+        started.inspect_err(|_| self.rest(now)).ok()
+    }
+
+    fn rest(&self, now: Nanos) {
+        self.due.store(now.saturating_add(self.interval).0.min(RUNNING - 1), Ordering::Relaxed);
+    }
+}
+
+/// Half of half a ring, so that a word which was not yet over at one sweep is seen again in time.
+fn interval(quota: &Quota) -> Nanos {
+    let windows = (HALF_RING / 2 / u64::from(quota.limit()).max(1)).max(1);
+    Nanos(quota.window().0.saturating_mul(windows)).max(SHORTEST_INTERVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate::{Keyer, Presented};
+
+    #[test]
+    fn sweeps_once_when_due_and_not_before() {
+        let quota = Quota::new(1 << 21, Nanos::from_secs(1));
+        let kept = Upkeep::new(BoxedLimiter::with_capacity(quota, 1024).unwrap(), Nanos::ZERO);
+        let keyer = Keyer::new([7; 16]);
+        for caller in 0_u8..100 {
+            let _ = kept.limiter().check(keyer.bytes(&[caller]), Presented::Absent, Nanos::ZERO);
+        }
+        assert!(kept.see_to_it(Nanos(999_999_999)).is_none());
+        let swept = kept.see_to_it(Nanos::from_secs(1)).expect("it is due");
+        assert_eq!(swept.join().unwrap(), 100);
+        assert!(kept.see_to_it(Nanos::from_secs(1)).is_none());
+        assert!(kept.see_to_it(Nanos::from_secs(2)).is_some());
+    }
+
+    #[test]
+    fn intervals_follow_the_ring() {
+        const DAY: u64 = 24 * 60 * 60;
+        let days = |quota| interval(&quota).0 / Nanos::from_secs(DAY).0;
+        assert_eq!(days(Quota::per_minute(300)), 4);
+        assert_eq!(interval(&Quota::per_second(1_000_000)), Nanos::from_secs(2));
+        assert_eq!(interval(&Quota::new(1 << 22, Nanos(2048))), SHORTEST_INTERVAL);
+        assert_eq!(interval(&Quota::new(1, Nanos(1 << 62))), Nanos::MAX);
+    }
+}

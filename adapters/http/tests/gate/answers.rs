@@ -1,0 +1,143 @@
+//! What responses say.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tollgate_http::{Clock, Gate, ManualClock, Merge, Nanos, Overflow, Quota, RefusalBody};
+
+use crate::support::{FORGED, SECRET, decide, field, five, passes};
+
+#[test]
+fn admitted_requests_are_told_where_they_stand() {
+    let (gate, clock) = (Gate::builder(Quota::per_minute(300)), ManualClock::new());
+    let gate = gate.clock(Clock::Manual(clock.clone())).service("edge", SECRET).build().unwrap();
+    let fields = gate.fields(&decide(&gate, [])).unwrap();
+    assert_eq!(fields.rate_limit_policy(), r#""default";q=300;w=60"#);
+    assert_eq!(fields.rate_limit(), r#""default";r=299;t=60"#);
+    clock.advance(Duration::from_secs(10));
+    let fields = gate.fields(&decide(&gate, [])).unwrap();
+    assert_eq!(fields.rate_limit(), r#""default";r=298;t=50"#);
+    let lines: Vec<_> = fields.iter().map(|field| (field.name, field.merge)).collect();
+    assert_eq!(lines, [("ratelimit-policy", Merge::Append), ("ratelimit", Merge::Append)]);
+    assert_eq!(gate.fields(&decide(&gate, [SECRET])), None);
+}
+
+#[test]
+fn refusals_say_when_to_come_back() {
+    let (gate, clock) = five();
+    let gate = gate.build().unwrap();
+    assert_eq!(passes(&gate, [], 5), 5);
+    clock.advance(Duration::from_millis(20_001));
+    let answer = gate.refusal(&decide(&gate, [])).unwrap();
+    assert_eq!(answer.status(), 429);
+    assert_eq!(field(&answer, "retry-after"), "40");
+    assert_eq!(field(&answer, "cache-control"), "no-store");
+    assert_eq!(field(&answer, "ratelimit-policy"), r#""default";q=5;w=60"#);
+    assert_eq!(field(&answer, "ratelimit"), r#""default";r=0;t=40"#);
+    assert_eq!(field(&answer, "content-type"), "application/problem+json");
+
+    let body: serde_json::Value = serde_json::from_str(answer.body()).unwrap();
+    assert_eq!(body["type"], "https://iana.org/assignments/http-problem-types#quota-exceeded");
+    assert_eq!(body["status"], 429);
+    assert_eq!(body["violated-policies"], serde_json::json!(["default"]));
+    assert_eq!(body["detail"], "The limit of 5 requests in 60s is used up. Try again in 40 s.");
+    assert!(body["title"].is_string());
+}
+
+// Abuse 30: Retry-After 0 for waits below one second.
+#[test]
+fn no_wait_is_told_as_zero() {
+    let clock = ManualClock::new();
+    let quota = Quota::new(1, Nanos::from_millis(100));
+    let gate = Gate::builder(quota).clock(Clock::Manual(clock.clone())).build().unwrap();
+    assert_eq!(passes(&gate, [], 1), 1);
+    for _ in 0..99 {
+        clock.advance(Duration::from_millis(1));
+        let answer = gate.refusal(&decide(&gate, [])).unwrap();
+        assert_eq!(field(&answer, "retry-after"), "1");
+        assert_eq!(field(&answer, "ratelimit-policy"), r#""default";q=1"#);
+    }
+}
+
+#[test]
+fn a_wait_is_never_shorter_than_the_field_says() {
+    let (gate, clock) = five();
+    let gate = gate.build().unwrap();
+    assert_eq!(passes(&gate, [], 5), 5);
+    for _ in 0..59 {
+        let answer = gate.refusal(&decide(&gate, [])).unwrap();
+        let (_, t) = field(&answer, "ratelimit").split_once("t=").unwrap();
+        assert!(field(&answer, "retry-after").parse::<u64>().unwrap() >= t.parse().unwrap());
+        clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn refusals_in_plain_text() {
+    let gate = five().0.refusal_body(RefusalBody::PlainText).build().unwrap();
+    assert_eq!(passes(&gate, [], 5), 5);
+    let answer = gate.refusal(&decide(&gate, [])).unwrap();
+    assert_eq!(field(&answer, "content-type"), "text/plain; charset=utf-8");
+    assert_eq!(answer.body(), "The limit of 5 requests in 60s is used up. Try again in 60 s.\n");
+}
+
+#[test]
+fn a_full_table_is_no_reproach_to_the_newcomer() {
+    let gate = five().0.capacity(16).overflow(Overflow::Refuse).build().unwrap();
+    let peers = (0..=255).map(|host| IpAddr::from([198, 51, 100, host]));
+    let refused: Vec<_> =
+        peers.filter_map(|peer| gate.refusal(&gate.decide(Some(peer), []).unwrap())).collect();
+    assert_eq!(refused.len(), 240);
+    assert!(
+        refused.iter().all(|answer| answer.body().contains("New callers can't be counted at the moment."))
+    );
+}
+
+#[test]
+fn structured_fields_parse() {
+    use sfv::{BareItem, Item, ListEntry, Parser};
+    let gate = Gate::builder(Quota::per_minute(300))
+        .policy_name("Per caller and minute (v1); ok=1")
+        .build()
+        .unwrap();
+    let fields = gate.fields(&decide(&gate, [])).unwrap();
+    for (text, keys) in [(fields.rate_limit_policy(), ["q", "w"]), (fields.rate_limit(), ["r", "t"])] {
+        let list: sfv::List = Parser::new(text).parse().unwrap();
+        let [ListEntry::Item(Item { bare_item: BareItem::String(name), params })] = &list[..] else {
+            panic!("{text} is no list of one string")
+        };
+        assert_eq!(name.as_str(), "Per caller and minute (v1); ok=1");
+        assert_eq!(params.keys().map(|key| key.as_str()).collect::<Vec<_>>(), keys, "{text}");
+        assert!(params.values().all(|value| matches!(value, BareItem::Integer(_))), "{text}");
+    }
+    let challenge = five().0.credential_header("X-Ours").build().unwrap().unauthorized();
+    assert_eq!(field(&challenge, "www-authenticate"), r#"Token realm="internal", header="x-ours""#);
+}
+
+#[test]
+fn the_longest_texts_fit() {
+    let header = "h".repeat(tollgate_http::LONGEST_HEADER_NAME);
+    let quota = Quota::new(1, Nanos(1 << 62));
+    let gate = Gate::builder(quota).credential_header(&header).policy_name("p".repeat(32)).build().unwrap();
+    assert!(field(&gate.unauthorized(), "www-authenticate").ends_with(&format!("header=\"{header}\"")));
+    assert_eq!(passes(&gate, [], 2), 1);
+    let answer = gate.refusal(&decide(&gate, [])).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(answer.body()).is_ok(), "{}", answer.body());
+}
+
+#[test]
+fn no_decision_allocates_and_no_answer_does() {
+    let gate = Gate::builder(Quota::per_minute(5)).service("edge", SECRET).build().unwrap();
+    let work = allocation_counter::measure(|| {
+        for request in 0..10_000_u32 {
+            let peer = IpAddr::from((request % 700).to_be_bytes());
+            for credential in [None, Some(FORGED), Some(SECRET)] {
+                let decision = gate.decide(Some(peer), credential).unwrap();
+                let told =
+                    (gate.fields(&decision), gate.refusal(&decision), gate.internal(Some(&decision), []));
+                std::hint::black_box(told);
+            }
+        }
+    });
+    assert_eq!(work.count_total, 0);
+}

@@ -1,0 +1,9 @@
+//! The gate as an adapter sees it.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod answers;
+mod building;
+mod callers;
+mod incident;
+mod support;

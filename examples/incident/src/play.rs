@@ -1,0 +1,148 @@
+//! Two acts: the same traffic against the API, before and after.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::{HeaderValue, StatusCode};
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tollgate_axum::Gate;
+
+use crate::api::api;
+use crate::cast::{Place, ROLES, Role};
+use crate::client::Client;
+use crate::gate::gate;
+use crate::options::Options;
+use crate::report::report;
+use crate::token::Token;
+use crate::{Error, say};
+
+/// What one role was answered in one act.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    pub(crate) passed: u64,
+    pub(crate) unauthorized: u64,
+    pub(crate) throttled: u64,
+    pub(crate) other: u64,
+    /// Requests without a response.
+    pub(crate) lost: u64,
+    /// The first thing that went wrong, for people.
+    pub(crate) trouble: Option<String>,
+    /// The time from the act's beginning to the last response.
+    pub(crate) took: Duration,
+}
+
+/// One act: how each role of [`ROLES`] fared.
+pub(crate) type Act = [Tally; ROLES.len()];
+
+pub(crate) async fn play(options: &Options, token: &Token) -> Result<ExitCode, Error> {
+    let known = gate(options, Some(token))?;
+    let requests: usize = ROLES.iter().map(|role| requests(*role, options)).sum();
+    let progress = ProgressBar::new(2 * requests as u64);
+    if let Ok(style) = ProgressStyle::with_template("{msg:6} {bar:50} {pos}/{len} requests, {elapsed}") {
+        progress.set_style(style);
+    }
+    progress.set_message("before");
+    let before = act(gate(options, None)?, Arc::clone(&known), options, token, &progress).await?;
+    progress.set_message("after");
+    let after = act(Arc::clone(&known), known, options, token, &progress).await?;
+    progress.finish_and_clear();
+
+    let report = report(options.quota(), &before, &after);
+    say(format_args!("{report}"))?;
+    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn requests(role: Role, options: &Options) -> usize {
+    let part = role.part(options.quota().limit());
+    usize::from(part.addresses) * part.tasks * part.requests
+}
+
+/// Serves the API anew and lets everybody call it at once.
+async fn act(
+    limiter: Arc<Gate>,
+    guard: Arc<Gate>,
+    options: &Options,
+    token: &Token,
+    progress: &ProgressBar,
+) -> Result<Act, Error> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = TcpListener::bind(address).await.map_err(|error| Error::Listen(address, error))?;
+    let server = listener.local_addr().map_err(|error| Error::Listen(address, error))?;
+    let app = api(limiter, guard).into_make_service_with_connect_info::<SocketAddr>();
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await });
+
+    let (mut tasks, began) = (JoinSet::new(), Instant::now());
+    for (index, role) in ROLES.into_iter().enumerate() {
+        let part = role.part(options.quota().limit());
+        for address in 0..part.addresses {
+            let client = Client::new(role.address(address), server);
+            for task in 0..part.tasks {
+                let (client, token, progress) = (client.clone(), token.value()?, progress.clone());
+                let calls = (0..part.requests).map(move |request| Place { address, task, request });
+                tasks.spawn(async move {
+                    let mut tally = perform(role, calls, &client, &token, &progress).await;
+                    tally.took = began.elapsed();
+                    (index, tally)
+                });
+            }
+        }
+    }
+    let mut act = Act::default();
+    while let Some(done) = tasks.join_next().await {
+        match done {
+            Ok((index, tally)) => act[index].add(tally),
+            // A task that broke off has lost an unknown number of requests.
+            Err(error) => act[0].lose(error.to_string()),
+        }
+    }
+    serving.abort();
+    Ok(act)
+}
+
+async fn perform(
+    role: Role,
+    calls: impl Iterator<Item = Place>,
+    client: &Client,
+    token: &HeaderValue,
+    progress: &ProgressBar,
+) -> Tally {
+    let mut tally = Tally::default();
+    for place in calls {
+        tally.requests += 1;
+        match client.call(role.call(place, token)).await {
+            Ok(status) if status.is_success() => tally.passed += 1,
+            Ok(StatusCode::UNAUTHORIZED) => tally.unauthorized += 1,
+            Ok(StatusCode::TOO_MANY_REQUESTS) => tally.throttled += 1,
+            Ok(status) => {
+                tally.other += 1;
+                tally.trouble.get_or_insert_with(|| format!("answered with {status}"));
+            }
+            Err(error) => tally.lose(error),
+        }
+        progress.inc(1);
+    }
+    tally
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.passed += other.passed;
+        self.unauthorized += other.unauthorized;
+        self.throttled += other.throttled;
+        self.other += other.other;
+        self.lost += other.lost;
+        self.trouble = self.trouble.take().or(other.trouble);
+        self.took = self.took.max(other.took);
+    }
+
+    fn lose(&mut self, why: String) {
+        self.lost += 1;
+        self.trouble.get_or_insert(why);
+    }
+}
