@@ -16,7 +16,7 @@ mod switches {
 
 #[cfg(loom)]
 mod switches {
-    use std::cell::Cell;
+    use core::cell::Cell;
 
     /// What to break.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
