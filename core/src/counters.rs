@@ -1,44 +1,81 @@
-use crate::sync::{Tally, TallyOrdering};
+use crate::sync::{STRIPES, Tally, TallyOrdering};
 
-/// How often the rare things happened. Nothing is counted on the path of a caller that is found.
+/// How often the rare things happened. Nothing is counted where a caller is admitted on its own word.
+///
+/// Threads on different cores mostly count in different stripes, so that a throttled caller's many refusals don't
+/// make them wait for each other.
 #[derive(Debug)]
-pub(crate) struct Counters {
-    pub(crate) withdrawn: Counter,
-    pub(crate) contended: Counter,
-    pub(crate) inherited: Counter,
-    pub(crate) taken_over: Counter,
-    pub(crate) uncounted: Counter,
-    pub(crate) refused_by_overflow: Counter,
+pub(crate) struct Counters([Stripe; STRIPES]);
+
+/// A pair of cache lines, which is what processors fetch.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Stripe([Tally; KINDS]);
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
+    Refused,
+    Exempt,
+    Forged,
+    Withdrawn,
+    Contended,
+    Inherited,
+    TakenOver,
+    Uncounted,
+    RefusedByOverflow,
 }
+
+const KINDS: usize = 9;
 
 impl Counters {
     pub(crate) const fn new() -> Self {
-        Self {
-            withdrawn: Counter::new(),
-            contended: Counter::new(),
-            inherited: Counter::new(),
-            taken_over: Counter::new(),
-            uncounted: Counter::new(),
-            refused_by_overflow: Counter::new(),
-        }
+        Self([const { Stripe([const { Tally::new(0) }; KINDS]) }; STRIPES])
+    }
+
+    pub(crate) fn add(&self, count: Count) {
+        // ORDERING: a count is read by itself and orders nothing.
+        self.0[stripe()].0[count as usize].fetch_add(1, TallyOrdering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> Counts {
+        // ORDERING: as above.
+        let sum = |count: Count| {
+            self.0.iter().map(|stripe| stripe.0[count as usize].load(TallyOrdering::Relaxed)).sum()
+        };
         Counts {
-            withdrawn: self.withdrawn.read(),
-            contended: self.contended.read(),
-            inherited: self.inherited.read(),
-            taken_over: self.taken_over.read(),
-            uncounted: self.uncounted.read(),
-            refused_by_overflow: self.refused_by_overflow.read(),
+            refused: sum(Count::Refused),
+            exempt: sum(Count::Exempt),
+            forged: sum(Count::Forged),
+            withdrawn: sum(Count::Withdrawn),
+            contended: sum(Count::Contended),
+            inherited: sum(Count::Inherited),
+            taken_over: sum(Count::TakenOver),
+            uncounted: sum(Count::Uncounted),
+            refused_by_overflow: sum(Count::RefusedByOverflow),
         }
     }
+}
+
+/// A number below `STRIPES` that differs between most threads: each has its stack in pages of its own.
+#[inline]
+fn stripe() -> usize {
+    let here = 0_u8;
+    let page = (&raw const here).addr() >> 12;
+    // Stacks are often megabytes apart, so the page's upper bits must count too.
+    (page ^ page >> 4 ^ page >> 9 ^ page >> 14) % STRIPES
 }
 
 /// Counts since the limiter was built. Each is exact; together they are no snapshot of one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Counts {
+    /// Requests refused, for whatever reason.
+    pub refused: u64,
+    /// Requests of our own services, which were not counted against anybody.
+    pub exempt: u64,
+    /// Requests with a credential that is no secret of ours, which were counted like any other.
+    pub forged: u64,
     /// Claims taken back because another thread was inserting, or had inserted, the same caller.
     pub withdrawn: u64,
     /// Decisions for a newcomer all of whose candidates were claims at that moment.
@@ -51,23 +88,4 @@ pub struct Counts {
     pub uncounted: u64,
     /// Newcomers refused because every candidate restrains somebody who can't be displaced.
     pub refused_by_overflow: u64,
-}
-
-#[derive(Debug)]
-pub(crate) struct Counter(Tally);
-
-impl Counter {
-    const fn new() -> Self {
-        Self(Tally::new(0))
-    }
-
-    pub(crate) fn add(&self, n: u64) {
-        // ORDERING: a count is read by itself and orders nothing.
-        self.0.fetch_add(n, TallyOrdering::Relaxed);
-    }
-
-    fn read(&self) -> u64 {
-        // ORDERING: as above.
-        self.0.load(TallyOrdering::Relaxed)
-    }
 }

@@ -24,8 +24,8 @@ use zeroize::Zeroize;
 /// ```
 ///
 /// # Cost
-/// A check compares all `N` fixed buffers of 136 bytes whole, whatever is presented; a request that presents
-/// nothing costs nothing.
+/// A check compares the fixed buffer of each secret, 136 bytes, whole, whatever is presented; a request that
+/// presents nothing costs nothing.
 ///
 /// # Security
 /// Secrets are wiped when this is dropped and have no `Debug`. Moving the value leaves copies on the stack, as
@@ -49,11 +49,25 @@ pub enum Presented {
 /// Proof that a request carried the secret of one of our services. Only [`Credentials::verify`] makes one.
 ///
 /// ```compile_fail
-/// let forged = tollgate::Service { slot: 0 };
+/// let forged = tollgate::Service { slot: 0, check: 0 };
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Service {
     slot: u8,
+    /// A checksum of the name, so that other credentials don't take it for a service of theirs.
+    check: u32,
+}
+
+impl Service {
+    const fn new(slot: u8, name: &str) -> Self {
+        // FNV-1a (Fowler, Noll and Vo), which is short; nobody attacks it, since names are the operator's.
+        let (mut check, mut at, bytes) = (0x811c_9dc5_u32, 0, name.as_bytes());
+        while at < bytes.len() {
+            check = (check ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+            at += 1;
+        }
+        Self { slot, check }
+    }
 }
 
 /// The longest secret, in bytes.
@@ -127,14 +141,19 @@ impl<const N: usize> Credentials<N> {
             found |= matches.wrapping_neg() & (u16::from(secret.slot) + 1);
         }
         match u8::try_from(found.wrapping_sub(1)) {
-            Ok(slot) => Presented::Service(Service { slot }),
+            Ok(slot) => match self.secrets.get(usize::from(slot)) {
+                Some(secret) => Presented::Service(Service::new(slot, &secret.service)),
+                None => Presented::Forged,
+            },
             Err(_) => Presented::Forged,
         }
     }
 
     /// The name of a service that [`Credentials::verify`] identified; empty if other credentials did.
     pub fn name(&self, service: Service) -> &str {
-        self.secrets.get(usize::from(service.slot)).map_or("", |secret| secret.service.as_str())
+        let secret = self.secrets.get(usize::from(service.slot));
+        let secret = secret.filter(|secret| Service::new(service.slot, &secret.service) == service);
+        secret.map_or("", |secret| secret.service.as_str())
     }
 
     /// How many secrets are valid.
@@ -261,6 +280,15 @@ mod tests {
             let Presented::Service(service) = own.verify(Some(secret)) else { panic!("{name} is not known") };
             assert_eq!(own.name(service), name);
         }
+    }
+
+    #[test]
+    fn other_credentials_don_t_name_it() {
+        let theirs = Credentials::<1>::new().with("partner", b"a partner's secret, 28 bytes").unwrap();
+        let Presented::Service(partner) = theirs.verify(Some(b"a partner's secret, 28 bytes")) else {
+            panic!()
+        };
+        assert_eq!((theirs.name(partner), own().name(partner)), ("partner", ""));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Switches that break the table's protocol, for tests to show that they notice. They are the constant `false`
 //! but under loom, where a test throws them, and in builds with `--cfg tollgate_flaw="naive_insert"`.
 
-#[cfg(not(loom))]
+#[cfg(not(tollgate_loom))]
 mod switches {
     pub(crate) const fn naive_insert() -> bool {
         cfg!(tollgate_flaw = "naive_insert")
@@ -14,7 +14,7 @@ mod switches {
     }
 }
 
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 mod switches {
     use core::cell::Cell;
 
@@ -52,6 +52,6 @@ mod switches {
     }
 }
 
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 pub use switches::Flaw;
 pub(crate) use switches::{naive_insert, no_fence, no_rule_6};

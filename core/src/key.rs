@@ -3,6 +3,7 @@ use core::hash::Hasher;
 use core::net::IpAddr;
 
 use siphasher::sip::SipHasher13;
+use zeroize::Zeroize;
 
 /// A caller's 64-bit fingerprint: what the table knows of it.
 ///
@@ -56,7 +57,12 @@ impl Keyer {
         Self { seed }
     }
 
-    /// A keyer with a seed from the operating system, by way of [`std::hash::RandomState`].
+    /// A keyer with a seed from the operating system, by way of [`std::hash::RandomState`], which seeds the maps of
+    /// the standard library against the same kind of attack.
+    ///
+    /// # Security
+    /// On a target whose standard library has no source of randomness (WebAssembly without a host's) the seed is no
+    /// secret: give one to [`Keyer::new`] there.
     #[cfg(feature = "std")]
     pub fn random() -> Self {
         use core::hash::BuildHasher;
@@ -106,6 +112,12 @@ impl Keyer {
         hasher.write(&[kind as u8]);
         feed(&mut hasher);
         Key(hasher.finish())
+    }
+}
+
+impl Drop for Keyer {
+    fn drop(&mut self) {
+        self.seed.zeroize();
     }
 }
 

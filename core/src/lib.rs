@@ -2,9 +2,9 @@
 //!
 //! # What
 //! [`Limiter`] holds each caller to a [`Quota`] and lets your own services pass by their [`Credentials`]. A
-//! caller is one 64-bit word in a fixed table, eight words are one cache line, and a decision is one load and
-//! at most one compare-and-swap. Memory is bounded whatever is sent, nobody can flush its own count, and under
-//! any number of threads exactly the limit passes.
+//! caller is one 64-bit word in a fixed table, eight words are one cache line, and the decision on a caller that is
+//! known is, mostly, one load and at most one compare-and-swap. Memory is bounded whatever is sent, nobody who is
+//! throttled can flush its count, and while the table has room exactly the limit passes under any number of threads.
 //!
 //! # Needs
 //! Neither an allocator nor an operating system. The time is an argument. Targets without 64-bit atomics are
@@ -41,17 +41,21 @@
 
 #[cfg(any(feature = "alloc", test))]
 extern crate alloc;
-#[cfg(any(feature = "std", loom, test))]
+#[cfg(any(feature = "std", tollgate_loom, test))]
 extern crate std;
 
 mod counters;
 mod credentials;
 mod flaw;
+mod global;
+mod in_flight;
 mod key;
 mod limiter;
 mod line;
 mod origin;
+mod penalty;
 mod quota;
+mod several;
 mod sync;
 mod table;
 mod time;
@@ -62,17 +66,25 @@ pub use counters::Counts;
 pub use credentials::{
     CredentialError, Credentials, LONGEST_SECRET, LONGEST_SERVICE, Presented, SHORTEST_SECRET, Service,
 };
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 pub use flaw::Flaw;
+pub use global::GlobalLimiter;
+#[cfg(feature = "alloc")]
+pub use in_flight::BoxedInFlight;
+pub use in_flight::{FixedInFlight, InFlight, InFlightGuard};
 pub use key::{Key, Keyer};
 #[cfg(feature = "alloc")]
 pub use limiter::BoxedLimiter;
-pub use limiter::{BuildError, Limiter, RateLimiter};
+pub use limiter::{BuildError, Limiter, Occupancy, RateLimiter, SetQuotaError};
 pub use origin::Origin;
-pub use quota::{Quota, QuotaError};
+#[cfg(feature = "alloc")]
+pub use penalty::BoxedPenalty;
+pub use penalty::{FixedPenalty, Penalty};
+pub use quota::{AtMost, Quota, QuotaError};
+pub use several::{AllVerdict, Limit, check_all};
 pub use table::Overflow;
 #[cfg(feature = "alloc")]
 pub use table::storage::Boxed;
 pub use table::storage::{Fixed, Storage};
 pub use time::Nanos;
-pub use verdict::{Basis, Reason, Refusal, Standing, Verdict};
+pub use verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};

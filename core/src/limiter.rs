@@ -1,18 +1,19 @@
 use core::error::Error;
 use core::fmt;
 
-use crate::counters::Counts;
+use crate::counters::{Count, Counts};
 use crate::credentials::Presented;
 use crate::key::Key;
-#[cfg(feature = "alloc")]
-use crate::line::WAYS;
+use crate::line::PLACES;
 use crate::quota::{Quota, QuotaError, Rule};
+use crate::several::{Limit, Note, Steps};
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
 use crate::table::storage::{Fixed, Storage};
 use crate::table::{Overflow, Table};
 use crate::time::Nanos;
-use crate::verdict::Verdict;
+use crate::verdict::{Receipt, Refusal, Standing, Verdict};
+use crate::word::TAG_BITS;
 
 /// A limiter in a static or inside another value: `N` cache lines, room for 8 × `N` callers, 64 × `N` bytes.
 ///
@@ -39,7 +40,7 @@ pub struct RateLimiter<S> {
 }
 
 // Under loom atomics can't be made in a const.
-#[cfg(not(loom))]
+#[cfg(not(tollgate_loom))]
 impl<const N: usize> RateLimiter<Fixed<N>> {
     /// A limiter for a `static` or `const`, where a quota that can't be enforced is a compile error.
     ///
@@ -70,7 +71,7 @@ impl<const N: usize> RateLimiter<Fixed<N>> {
     /// If the quota can't be enforced.
     pub const fn try_new(quota: Quota) -> Result<Self, QuotaError> {
         match Rule::new(quota) {
-            Ok(rule) => Ok(Self { quota, table: Table::new(Fixed::new(), rule) }),
+            Ok(rule) => Ok(Self { quota, table: Table::new(Fixed::new(), rule, Overflow::Inherit) }),
             Err(error) => Err(error),
         }
     }
@@ -87,12 +88,8 @@ impl RateLimiter<Boxed> {
     /// If the quota can't be enforced, the capacity is 0, or the memory is not to be had.
     pub fn with_capacity(quota: Quota, capacity: usize) -> Result<Self, BuildError> {
         let rule = Rule::new(quota).map_err(BuildError::Quota)?;
-        if capacity == 0 {
-            return Err(BuildError::ZeroCapacity);
-        }
-        let lines = capacity.div_ceil(WAYS).max(2).checked_next_power_of_two();
-        let storage = lines.and_then(Boxed::new).ok_or(BuildError::OutOfMemory { capacity })?;
-        Ok(Self { quota, table: Table::new(storage, rule) })
+        let storage = Boxed::for_callers(capacity).ok_or(BuildError::without_room(capacity))?;
+        Ok(Self { quota, table: Table::new(storage, rule, Overflow::Inherit) })
     }
 }
 
@@ -118,30 +115,100 @@ impl<S: Storage> RateLimiter<S> {
     /// [`Credentials::verify`](crate::Credentials::verify) for what to pass as `presented`.
     #[inline]
     pub fn check(&self, key: Key, presented: Presented, now: Nanos) -> Verdict {
+        self.check_n(key, presented, now, 1)
+    }
+
+    /// Decides one request that costs as much as `cost` ordinary ones: a batch, a large upload.
+    ///
+    /// A cost of 0 is admitted and written nowhere. A cost above the limit is refused with
+    /// [`Reason::CostAboveLimit`](crate::Reason::CostAboveLimit).
+    #[inline]
+    pub fn check_n(&self, key: Key, presented: Presented, now: Nanos, cost: u32) -> Verdict {
         match presented {
-            Presented::Service(service) => Verdict::Exempt(service),
-            Presented::Absent | Presented::Forged => self.table.check(key, now, 1),
+            Presented::Absent => self.table.check(key, now, cost),
+            Presented::Forged => {
+                self.table.counters.add(Count::Forged);
+                self.table.check(key, now, cost)
+            }
+            Presented::Service(service) => {
+                self.table.counters.add(Count::Exempt);
+                Verdict::Exempt(service)
+            }
         }
     }
 
-    /// Clears words whose window is over; how many.
+    /// Where a caller stands. Nothing is counted or written.
+    pub fn peek(&self, key: Key, now: Nanos) -> Standing {
+        self.table.peek(key, now)
+    }
+
+    /// Gives back what an admitted request was charged, for example because it failed through no fault of the
+    /// caller; whether it still counted.
     ///
-    /// Times are kept on a ring, and a caller that comes back when the ring has come round may meet its old
-    /// count once more, for one window at most. Sweeping once in half a ring prevents even that; half a ring
-    /// is 16,000 windows or more with a limit up to 511 (13 days at a minute). It is never needed for memory:
-    /// words whose window is over are used again as they are. Decisions may go on meanwhile.
+    /// Nothing happens if the charge is gone: its window has passed, or the caller's word was taken over by another.
+    pub fn refund(&self, receipt: Receipt, now: Nanos) -> bool {
+        self.table.refund(receipt, now)
+    }
+
+    /// Gives a caller its whole limit again; whether it had used any. Nothing of any other caller changes.
+    pub fn clear(&self, key: Key, now: Nanos) -> bool {
+        self.table.clear(key, now)
+    }
+
+    /// Holds callers to another quota from now on; counts stay.
+    ///
+    /// # Errors
+    /// If the quota can't be enforced, or if the counts would not mean the same under it: it must be of the same
+    /// kind, its window of a similar length (the same power of two; with a sliding window the same) and its limit
+    /// of as many binary digits (with GCRA: its interval of a similar length).
+    pub fn set_quota(&self, quota: Quota) -> Result<(), SetQuotaError> {
+        let rule = Rule::new(quota).map_err(SetQuotaError::Quota)?;
+        if self.table.set_rule(&rule) { Ok(()) } else { Err(SetQuotaError::NotAlike) }
+    }
+
+    /// Clears words whose time is a whole window past; how many.
+    ///
+    /// Words whose window is over are used again as they are, without a sweep. But times are kept on a ring: a word
+    /// that nobody looked at for half of it seems to lie ahead, and may restrain its caller, or take a newcomer's
+    /// room, once more for one window at most. A sweep once in [`sweep_interval`](Self::sweep_interval) prevents
+    /// even that. Decisions may go on meanwhile.
     pub fn sweep(&self, now: Nanos) -> usize {
         self.table.sweep(now)
     }
 
-    /// The quota that each caller is held to.
+    /// How often to [`sweep`](Self::sweep), at least: a quarter of the ring of times, at a minute's window 6 days with
+    /// a limit of 300 and 5 minutes with a million.
+    pub fn sweep_interval(&self) -> Nanos {
+        self.table.rule().quarter_ring()
+    }
+
+    /// The quota that the limiter was built with.
     pub const fn quota(&self) -> Quota {
         self.quota
     }
 
-    /// The enforced window: the quota's, rounded down by less than 0.05 %.
-    pub const fn enforced_window(&self) -> Nanos {
+    /// The most that passes at once, now: the limit, or the burst.
+    pub fn limit(&self) -> u32 {
+        self.table.rule().limit()
+    }
+
+    /// The time, rounded as it is enforced, in which a caller that has used everything has everything again; with a
+    /// sliding window, half of it.
+    pub fn enforced_window(&self) -> Nanos {
         self.table.rule().window()
+    }
+
+    /// How full the table is. It looks at every slot, so it is not for each request.
+    pub fn occupancy(&self, now: Nanos) -> Occupancy {
+        let (restraining, idle) = self.table.occupied(now);
+        Occupancy { capacity: self.capacity(), restraining, idle }
+    }
+
+    /// The odds, at most, that a caller shares its word with a stranger, when its sixteen candidate slots are full:
+    /// sixteen tags of 27 bits, 1.2 in ten million.
+    #[expect(clippy::cast_precision_loss, reason = "16 and a power of two are exact")]
+    pub const fn collision_odds(&self) -> f64 {
+        PLACES as f64 / (1_u64 << TAG_BITS) as f64
     }
 
     /// How many callers have room at once.
@@ -160,6 +227,26 @@ impl<S: Storage> RateLimiter<S> {
     }
 }
 
+impl<S: Storage> Limit for RateLimiter<S> {}
+
+impl<S: Storage> Steps for RateLimiter<S> {
+    fn foresee(&self, key: Key, now: Nanos, cost: u32) -> Result<(), Refusal> {
+        self.table.foresee(key, now, cost)
+    }
+
+    fn charge(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+        self.table.check(key, now, cost)
+    }
+
+    fn undo(&self, receipt: Receipt, now: Nanos) {
+        self.table.refund(receipt, now);
+    }
+
+    fn note(&self, note: Note) {
+        self.table.counters.add(note.into());
+    }
+}
+
 impl<S: Storage> fmt::Debug for RateLimiter<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("RateLimiter");
@@ -169,6 +256,42 @@ impl<S: Storage> fmt::Debug for RateLimiter<S> {
         out.finish_non_exhaustive()
     }
 }
+
+/// How full a table is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Occupancy {
+    /// Slots in all.
+    pub capacity: usize,
+    /// Slots whose word restrains somebody. From half of the capacity on the table is too small.
+    pub restraining: usize,
+    /// Slots whose word restrains nobody any more, and which newcomers use as if they were empty.
+    pub idle: usize,
+}
+
+/// Why a limiter can't be held to another quota.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SetQuotaError {
+    /// The quota can't be enforced.
+    Quota(QuotaError),
+    /// The callers' counts would not mean the same.
+    NotAlike,
+}
+
+impl fmt::Display for SetQuotaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quota(error) => error.fmt(f),
+            Self::NotAlike => f.write_str(
+                "counts would not mean the same under this quota: keep the algorithm, a window of a similar length \
+                 and a limit of as many binary digits, or build another limiter",
+            ),
+        }
+    }
+}
+
+impl Error for SetQuotaError {}
 
 /// Why a limiter can't be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,6 +306,14 @@ pub enum BuildError {
         /// The capacity asked for, in callers.
         capacity: usize,
     },
+}
+
+#[cfg(feature = "alloc")]
+impl BuildError {
+    /// Why there is no room for so many callers.
+    pub(crate) const fn without_room(capacity: usize) -> Self {
+        if capacity == 0 { Self::ZeroCapacity } else { Self::OutOfMemory { capacity } }
+    }
 }
 
 impl fmt::Display for BuildError {
@@ -201,11 +332,4 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl Error for BuildError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Quota(error) => Some(error),
-            Self::ZeroCapacity | Self::OutOfMemory { .. } => None,
-        }
-    }
-}
+impl Error for BuildError {}

@@ -32,7 +32,7 @@ use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::{Tag, Word};
 
 /// Words in a cache line. Loom explores lines of two: more would add words of strangers that nobody touches.
-pub(crate) const WAYS: usize = if cfg!(loom) { 2 } else { 8 };
+pub(crate) const WAYS: usize = if cfg!(tollgate_loom) { 2 } else { 8 };
 /// Slots in which a caller may be.
 pub(crate) const PLACES: usize = 2 * WAYS;
 
@@ -44,6 +44,11 @@ pub(crate) type Line = [AtomicU64; WAYS];
 pub(crate) struct Slot<'t>(&'t AtomicU64);
 
 impl<'t> Slot<'t> {
+    /// A word by itself.
+    pub(crate) const fn new(word: &'t AtomicU64) -> Self {
+        Self(word)
+    }
+
     #[inline]
     pub(crate) fn of(line: &'t Line, way: usize) -> Self {
         Self(&line[way % WAYS])
@@ -123,13 +128,16 @@ impl<'t> Candidates<'t> {
     }
 
     /// Looks for the caller in all candidates, its first line before its second. `home` is what its home slot
-    /// held a moment ago.
+    /// held a moment ago, if that is known.
     #[inline]
-    pub(crate) fn find(&self, home: Word) -> Search {
+    pub(crate) fn find(&self, home: Option<Word>) -> Search {
         let mut seen = [Word::EMPTY; PLACES];
         let at_home = self.home(0);
         for place in self.line(0).chain(self.line(1)) {
-            let word = if place == at_home { home } else { self.slot(place).load() };
+            let word = match home {
+                Some(word) if place == at_home => word,
+                _ => self.slot(place).load(),
+            };
             if word.belongs_to(self.tag) {
                 return Search::Found(place, word);
             }
@@ -165,12 +173,12 @@ impl<'t> Candidates<'t> {
                     continue;
                 }
                 if !word.is_claim() || other < place {
-                    if self.withdraw(place, claim, rule) {
+                    if self.withdraw(place, claim, rule, at) {
                         withdrawn();
                     }
                     return Resolution::Again;
                 }
-                if !self.withdraw(other, word, rule) {
+                if !self.withdraw(other, word, rule, at) {
                     continue 'look;
                 }
                 withdrawn();
@@ -189,8 +197,8 @@ impl<'t> Candidates<'t> {
     }
 
     /// Takes a claim back. Its state stays, so that the next claim of this slot knows which time is taken.
-    fn withdraw(&self, place: Place, claim: Word, rule: &Rule) -> bool {
-        let leave = if flaw::no_rule_6() && rule.weight(claim.state()) == 0 {
+    fn withdraw(&self, place: Place, claim: Word, rule: &Rule, at: Moment) -> bool {
+        let leave = if flaw::no_rule_6() && rule.is_reusable(claim.state(), at) {
             Word::EMPTY
         } else {
             Word::residue(claim.state())

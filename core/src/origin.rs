@@ -1,11 +1,12 @@
 use core::fmt;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The caller that a limit counts: an address in canonical form and the network it stands for.
 ///
 /// An IPv4 caller is its address (/32). An IPv6 caller is its /64, the smallest network that is given out, so
-/// that nobody gets a fresh budget for each of the 2⁶⁴ addresses of one connection. IPv4-mapped IPv6 addresses
-/// become IPv4 before anything else: one host has one budget, and two hosts have two.
+/// that nobody gets a fresh budget for each of the 2⁶⁴ addresses of one connection. IPv4-mapped addresses and those of
+/// NAT64 (`64:ff9b::/96`, RFC 6052) become IPv4 before anything else: one host has one budget, and two hosts have two.
+/// A NAT64 address of a private, loopback or link-local host stays IPv6, so that nobody passes for a neighbour.
 ///
 /// ```
 /// use tollgate::Origin;
@@ -28,7 +29,11 @@ impl Origin {
     /// # Security
     /// Behind a proxy the peer is the proxy, and all its callers are one.
     pub const fn peer(peer: IpAddr) -> Self {
-        Self { address: peer.to_canonical() }
+        let address = match peer.to_canonical() {
+            IpAddr::V6(v6) => from_nat64(v6),
+            v4 @ IpAddr::V4(_) => v4,
+        };
+        Self { address }
     }
 
     /// The caller's address, canonical, every bit of it.
@@ -55,6 +60,20 @@ impl Origin {
     }
 }
 
+const fn from_nat64(v6: Ipv6Addr) -> IpAddr {
+    match v6.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            let v4 = Ipv4Addr::from_bits((high as u32) << 16 | low as u32);
+            if v4.is_private() || v4.is_loopback() || v4.is_link_local() {
+                IpAddr::V6(v6)
+            } else {
+                IpAddr::V4(v4)
+            }
+        }
+        _ => IpAddr::V6(v6),
+    }
+}
+
 /// `network/prefix`, as in `203.0.113.7/32`.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,6 +84,7 @@ impl fmt::Display for Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
     use std::collections::HashSet;
 
     // Abuse 3: mapped addresses are their IPv4 addresses, each of them.
@@ -75,6 +95,19 @@ mod tests {
         assert_eq!(origin("::ffff:102:304"), origin("1.2.3.4"));
         assert_ne!(origin("::ffff:1.2.3.4"), origin("::ffff:1.2.3.5"));
         assert_ne!(origin("2001:db8::1.2.3.4").network(), origin("1.2.3.4").network());
+    }
+
+    // Abuse 4: decided by bits, not by notation.
+    #[test]
+    fn nat64_addresses_are_ipv4_unless_they_would_pass_for_a_neighbour() {
+        let origin = |text: &str| Origin::peer(text.parse().unwrap());
+        assert_eq!(origin("64:ff9b::1.2.3.4"), origin("1.2.3.4"));
+        assert_ne!(origin("64:ff9b::1.2.3.4").network(), origin("64:ff9b::9.9.9.9").network());
+        for neighbour in ["10.0.0.1", "127.0.0.1", "169.254.1.1", "192.168.0.1"] {
+            let mapped = origin(&format!("64:ff9b::{neighbour}"));
+            assert!(mapped.address().is_ipv6(), "{mapped}");
+        }
+        assert!(origin("64:ff9b:1::1.2.3.4").address().is_ipv6());
     }
 
     // Abuse 5: rotating inside one's own /64.

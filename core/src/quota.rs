@@ -1,17 +1,35 @@
+#![expect(
+    clippy::unused_self,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "every kind of rule has the same functions, whatever it needs of itself"
+)]
+
 use core::error::Error;
 use core::fmt;
 
 use crate::time::Nanos;
 
 mod fixed_window;
+mod gcra;
+mod in_flight;
+mod penalty;
+mod sliding_window;
+mod timed_count;
 
 use fixed_window::FixedWindow;
+use gcra::Gcra;
+use in_flight::InFlight;
+use penalty::Penalty;
+use sliding_window::SlidingWindow;
 
-/// How much one caller may do: a number of requests in a window.
+/// How much one caller may do: a number of requests in a window, and how the window moves.
 ///
-/// The window is the caller's own: it begins with its first request, and exactly `limit` requests pass in it.
-/// So an interval as long as a window admits at most 2 × `limit` (a window's last moment and the next one's
-/// first), and any longer time admits `limit` per window.
+/// | built by | algorithm | most that any interval of one window admits |
+/// |---|---|---|
+/// | [`per_minute(300)`](Self::per_minute) and its like | fixed window, begun by the caller's own first request: exactly `limit` pass in it | 2 × `limit`, of the window as it is enforced |
+/// | [`.sliding()`](Self::sliding) | sliding window: two counts, the older one weighted by how much of it is in sight | 2 × `limit` − 1, if all came at the end of a window; `limit` for even traffic |
+/// | [`.burst(b)`](Self::burst) | GCRA: an even rate of `limit` a window, and up to `b` at once | `limit` + `b` |
+/// | [`at_most(n)`](Self::at_most)`.in_any(w).burst(b)` | GCRA at the rate that keeps the promise, `n − b` a window | `n` |
 ///
 /// A quota is a plain description; whether the table's word can hold it is checked by [`Quota::validate`] and
 /// by every constructor of a limiter.
@@ -25,16 +43,54 @@ use fixed_window::FixedWindow;
 ///     Quota::per_minute(0).validate().unwrap_err().to_string(),
 ///     "the limit is 0, which would refuse everybody: use at least 1",
 /// );
+/// let promise = Quota::at_most(300).in_any(Nanos::from_secs(60)).burst(50);
+/// assert!(promise.validate().is_ok());
 /// ```
 ///
 /// # Precision
-/// Times are kept in ticks of 2ᵏ ns, 2,048 to 4,095 of them to a window. A window is rounded down to whole
-/// ticks and begins with a tick: it ends up to 0.1 % early and never late, so whoever waits for the window
-/// is admitted.
+/// - Fixed window: ticks of 2ᵏ ns, 2,048 to 4,095 of them to a window. A window is rounded down to whole ticks and
+///   begins with a tick, so it is up to 0.1 % short, and whoever waits for the window is admitted. (An interval of
+///   the full length can so hold two enforced windows and the first moment of a third.) Only where a caller's word
+///   was made over another's within the same tick, which takes contention or a full table, may its first window end
+///   up to 1/128 late; the waits that it is told take that into account.
+/// - Sliding window: 2²⁴ ticks to a window or one a nanosecond, rounded down: under 10⁻⁷ early.
+/// - GCRA: 1,024 ticks to the interval between two requests or more, rounded up: a rate up to 0.1 % lower, never
+///   higher. A request may come 1/256 of an interval early.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Quota {
     limit: u32,
     window: Nanos,
+    algorithm: Algorithm,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Algorithm {
+    FixedWindow,
+    SlidingWindow,
+    /// `limit` a window, and `burst` at once.
+    Gcra {
+        burst: u32,
+    },
+    /// `limit` in any window, `burst` of them at once.
+    GcraPromise {
+        burst: u32,
+    },
+}
+
+/// Half of a promise: how many, but not yet in which time. See [`Quota::at_most`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[must_use = "say in which time: `.in_any(window)`"]
+pub struct AtMost {
+    limit: u32,
+}
+
+impl AtMost {
+    /// In any interval of this length, wherever it begins. With a burst of half the limit, unless
+    /// [`Quota::burst`] sets another.
+    pub const fn in_any(self, window: Nanos) -> Quota {
+        let burst = if self.limit == 1 { 1 } else { self.limit / 2 };
+        Quota { limit: self.limit, window, algorithm: Algorithm::GcraPromise { burst } }
+    }
 }
 
 impl Quota {
@@ -60,10 +116,32 @@ impl Quota {
 
     /// `limit` requests in each `window`, which has 2,048 ns to 2⁶² ns (146 years).
     pub const fn new(limit: u32, window: Nanos) -> Self {
-        Self { limit, window }
+        Self { limit, window, algorithm: Algorithm::FixedWindow }
     }
 
-    /// Requests that one window admits.
+    /// A promise: no interval of a given length, wherever it begins, admits more than `limit`.
+    pub const fn at_most(limit: u32) -> AtMost {
+        AtMost { limit }
+    }
+
+    /// The same with a sliding window.
+    #[must_use]
+    pub const fn sliding(self) -> Self {
+        Self { algorithm: Algorithm::SlidingWindow, ..self }
+    }
+
+    /// The same at an even rate (GCRA), with up to `burst` requests at once. After [`Quota::at_most`] the burst is
+    /// part of the promise, so it is smaller than the limit and the rate is what it leaves.
+    #[must_use]
+    pub const fn burst(self, burst: u32) -> Self {
+        let algorithm = match self.algorithm {
+            Algorithm::GcraPromise { .. } => Algorithm::GcraPromise { burst },
+            _ => Algorithm::Gcra { burst },
+        };
+        Self { algorithm, ..self }
+    }
+
+    /// Requests that one window admits: what was promised, or the rate.
     pub const fn limit(&self) -> u32 {
         self.limit
     }
@@ -76,11 +154,19 @@ impl Quota {
     /// Whether a limiter can be built for this quota.
     ///
     /// # Errors
-    /// If the limit or the window is zero or out of range; the error says what would fit.
+    /// If a figure is zero or out of range; the error says what would fit.
     pub const fn validate(&self) -> Result<(), QuotaError> {
         match Rule::new(*self) {
             Ok(_) => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Requests that pass in each window in the long run.
+    const fn rate(&self) -> u32 {
+        match self.algorithm {
+            Algorithm::GcraPromise { burst } => self.limit.saturating_sub(burst),
+            _ => self.limit,
         }
     }
 }
@@ -108,6 +194,13 @@ pub enum QuotaError {
         /// The largest limit that fits with this window.
         largest: u32,
     },
+    /// The burst is zero.
+    ZeroBurst,
+    /// The burst leaves no rate of the promise, or its debt does not fit in a word.
+    BurstTooLarge {
+        /// The largest burst that fits.
+        largest: u32,
+    },
 }
 
 impl QuotaError {
@@ -119,7 +212,12 @@ impl QuotaError {
             Self::WindowTooShort { .. } => "the window is too short: use at least 2,048 ns",
             Self::WindowTooLong { .. } => "the window is too long: use at most 2^62 ns (146 years)",
             Self::LimitTooLarge { .. } => {
-                "the limit does not fit beside the time in a word: up to 4,194,303 fits with every window"
+                "the limit does not fit beside the time in a word: use at most 4,194,303 with a fixed window and \
+                 131,071 with a sliding one"
+            }
+            Self::ZeroBurst => "the burst is 0, which would refuse everybody: use at least 1",
+            Self::BurstTooLarge { .. } => {
+                "the burst is too large: use less than the limit after at_most, and at most 8,388,608"
             }
         }
     }
@@ -133,6 +231,10 @@ impl fmt::Display for QuotaError {
                 "the limit does not fit beside the time in a word: with this window use at most {largest}, \
                  or a shorter window with a limit that is smaller in proportion"
             ),
+            Self::BurstTooLarge { largest: 0 } => f.write_str(
+                "a promise of one request leaves no room for a burst: promise at least 2, or use a fixed window",
+            ),
+            Self::BurstTooLarge { largest } => write!(f, "the burst is too large: use at most {largest}"),
             other => f.write_str(other.message()),
         }
     }
@@ -140,20 +242,30 @@ impl fmt::Display for QuotaError {
 
 impl Error for QuotaError {}
 
+const SHORTEST_WINDOW: u64 = 2048;
+const LONGEST_WINDOW: u64 = 1 << 62;
+
 /// A quota's arithmetic with its field widths: pure functions on one 36-bit state.
 ///
 /// Each kind of quota is a file beside this one with the same functions; this is where they are told apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rule {
     FixedWindow(FixedWindow),
+    SlidingWindow(SlidingWindow),
+    Gcra(Gcra),
+    InFlight(InFlight),
+    Penalty(Penalty),
 }
 
 /// A point in time as a rule sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Moment {
-    /// Ticks since the clock's zero; the first is 1. Only its lowest bits fit a state.
+    /// Ticks since the clock's zero, or windows where these are the clock's own; the first is 1. Only its lowest bits
+    /// fit a state.
     tick: u64,
-    /// Nanoseconds into that tick.
+    /// Ticks since the clock's window began, where windows are the clock's own.
+    elapsed: u64,
+    /// Nanoseconds since the last tick.
     fraction: u64,
 }
 
@@ -163,78 +275,201 @@ pub(crate) enum Charge {
     /// It passes if `state` is written.
     Admitted { state: u64, remaining: u32, resets_in: Nanos },
     /// It does not pass; `state` is what should stand there, the old one unless that lay ahead of the clock.
-    Refused { state: u64, retry_after: Nanos },
+    Refused { state: u64, remaining: u32, retry_after: Nanos },
+}
+
+/// Calls the function of the rule's kind.
+macro_rules! of_kind {
+    ($self:ident, $rule:ident => $call:expr) => {
+        match $self {
+            Rule::FixedWindow($rule) => $call,
+            Rule::SlidingWindow($rule) => $call,
+            Rule::Gcra($rule) => $call,
+            Rule::InFlight($rule) => $call,
+            Rule::Penalty($rule) => $call,
+        }
+    };
 }
 
 impl Rule {
     pub(crate) const fn new(quota: Quota) -> Result<Self, QuotaError> {
-        match FixedWindow::new(quota) {
-            Ok(rule) => Ok(Self::FixedWindow(rule)),
+        match (quota.limit, quota.window.0) {
+            (0, _) => return Err(QuotaError::ZeroLimit),
+            (_, 0) => return Err(QuotaError::ZeroWindow),
+            (_, ..SHORTEST_WINDOW) => {
+                return Err(QuotaError::WindowTooShort { shortest: Nanos(SHORTEST_WINDOW) });
+            }
+            (_, SHORTEST_WINDOW..=LONGEST_WINDOW) => {}
+            _ => return Err(QuotaError::WindowTooLong { longest: Nanos(LONGEST_WINDOW) }),
+        }
+        // `Result::map` is not const.
+        match quota.algorithm {
+            Algorithm::FixedWindow => match FixedWindow::new(quota) {
+                Ok(rule) => Ok(Self::FixedWindow(rule)),
+                Err(error) => Err(error),
+            },
+            Algorithm::SlidingWindow => match SlidingWindow::new(quota) {
+                Ok(rule) => Ok(Self::SlidingWindow(rule)),
+                Err(error) => Err(error),
+            },
+            Algorithm::Gcra { burst } | Algorithm::GcraPromise { burst } => match Gcra::new(quota, burst) {
+                Ok(rule) => Ok(Self::Gcra(rule)),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// At most `limit` requests under way.
+    pub(crate) const fn in_flight(limit: u32) -> Result<Self, QuotaError> {
+        match InFlight::new(limit) {
+            Ok(rule) => Ok(Self::InFlight(rule)),
             Err(error) => Err(error),
         }
     }
 
+    /// After so many `strikes` in a `period`, `out` for longer.
+    pub(crate) const fn penalty(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, QuotaError> {
+        match Penalty::new(strikes, period, out) {
+            Ok(rule) => Ok(Self::Penalty(rule)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The most that passes at once.
     pub(crate) const fn limit(&self) -> u32 {
-        let Self::FixedWindow(rule) = self;
-        rule.limit()
+        of_kind!(self, rule => rule.limit())
     }
 
     /// The wait to advise where no state says: one tick, after which claims are long resolved.
     pub(crate) const fn shortest_wait(&self) -> Nanos {
-        let Self::FixedWindow(rule) = self;
-        rule.shortest_wait()
+        of_kind!(self, rule => rule.shortest_wait())
     }
 
-    /// The wait to advise to a caller that has no state.
+    /// The time in which a caller that has used everything has everything again; of sliding windows, half of it.
     pub(crate) const fn window(&self) -> Nanos {
-        let Self::FixedWindow(rule) = self;
-        rule.window()
+        of_kind!(self, rule => rule.window())
+    }
+
+    /// The figures that may change while counts stay, in one number.
+    pub(crate) const fn dial(&self) -> u64 {
+        of_kind!(self, rule => rule.dial())
+    }
+
+    /// The same rule with the figures of `dial`.
+    #[inline]
+    pub(crate) const fn with_dial(&self, dial: u64) -> Self {
+        match self {
+            Self::FixedWindow(rule) => Self::FixedWindow(rule.with_dial(dial)),
+            Self::SlidingWindow(rule) => Self::SlidingWindow(rule.with_dial(dial)),
+            Self::Gcra(rule) => Self::Gcra(rule.with_dial(dial)),
+            Self::InFlight(rule) => Self::InFlight(rule.with_dial(dial)),
+            Self::Penalty(rule) => Self::Penalty(rule.with_dial(dial)),
+        }
+    }
+
+    /// Whether states of one rule mean the same under the other, so that only the dial differs.
+    pub(crate) const fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::FixedWindow(rule), Self::FixedWindow(other)) => rule.is_like(other),
+            (Self::SlidingWindow(rule), Self::SlidingWindow(other)) => rule.is_like(other),
+            (Self::Gcra(rule), Self::Gcra(other)) => rule.is_like(other),
+            (Self::InFlight(rule), Self::InFlight(other)) => rule.is_like(other),
+            (Self::Penalty(rule), Self::Penalty(other)) => rule.is_like(other),
+            _ => false,
+        }
+    }
+
+    /// A quarter of the ring of times, or of windows' numbers.
+    pub(crate) const fn quarter_ring(&self) -> Nanos {
+        of_kind!(self, rule => rule.quarter_ring())
     }
 
     #[inline]
     pub(crate) const fn moment(&self, now: Nanos) -> Moment {
-        let Self::FixedWindow(rule) = self;
-        rule.moment(now)
+        of_kind!(self, rule => rule.moment(now))
     }
 
     /// Charges `cost` to a state.
     #[inline]
     pub(crate) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
-        let Self::FixedWindow(rule) = self;
-        rule.charge(state, at, cost)
+        of_kind!(self, rule => rule.charge(state, at, cost))
     }
 
-    /// Whether a state no longer restrains anybody.
+    /// The same state, brought to now if it lies ahead of the clock by more than it should: the clock fell back, or
+    /// nobody looked at the state for half a ring.
+    #[inline]
+    pub(crate) const fn settled(&self, state: u64, at: Moment) -> u64 {
+        of_kind!(self, rule => rule.settled(state, at))
+    }
+
+    /// The state after a refund of `cost`, which was charged when `charged` was written; `None` if that charge no
+    /// longer counts.
+    pub(crate) const fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
+        of_kind!(self, rule => rule.refund(state, charged, cost, at))
+    }
+
+    /// The state of the same caller without any charge.
+    pub(crate) const fn cleared(&self, state: u64, at: Moment) -> u64 {
+        match self {
+            Self::FixedWindow(rule) => rule.cleared(state),
+            Self::SlidingWindow(rule) => rule.cleared(state),
+            Self::Gcra(rule) => rule.cleared(state, at),
+            Self::InFlight(rule) => rule.cleared(state),
+            Self::Penalty(rule) => rule.cleared(state),
+        }
+    }
+
+    /// Whether a committed state no longer restrains anybody.
     #[inline]
     pub(crate) const fn is_over(&self, state: u64, at: Moment) -> bool {
-        let Self::FixedWindow(rule) = self;
-        rule.is_over(state, at)
+        of_kind!(self, rule => rule.is_over(state, at))
+    }
+
+    /// Whether a whole window has passed since the state's time: a claim's author died, and a word may be cleared.
+    pub(crate) const fn is_dead(&self, state: u64, at: Moment) -> bool {
+        of_kind!(self, rule => rule.is_dead(state, at))
+    }
+
+    /// Whether a residue's state may be claimed over, because nobody paid for it.
+    pub(crate) const fn is_reusable(&self, state: u64, at: Moment) -> bool {
+        match self {
+            // No time tells the next claim from this one before the window is over.
+            Self::SlidingWindow(_) => false,
+            rule => rule.weight(state, at) == 0,
+        }
     }
 
     /// The time until a state no longer restrains anybody; zero if it doesn't.
     pub(crate) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
-        let Self::FixedWindow(rule) = self;
-        rule.over_in(state, at)
+        of_kind!(self, rule => rule.over_in(state, at))
     }
 
     /// How much a state restrains its owner: the victim of an overflow is the one with the least.
-    pub(crate) const fn weight(&self, state: u64) -> u64 {
-        let Self::FixedWindow(rule) = self;
-        rule.weight(state)
+    pub(crate) const fn weight(&self, state: u64, at: Moment) -> u64 {
+        of_kind!(self, rule => rule.weight(state, at))
     }
 
     /// The state of a caller that has done nothing. Its time is `at`, or, over a word that was `before`, a tick
     /// after that word's if it is not earlier: so that no claim ever recurs in a slot.
     pub(crate) const fn fresh(&self, before: Option<u64>, at: Moment) -> u64 {
-        let Self::FixedWindow(rule) = self;
-        rule.fresh(before, at)
+        match self {
+            Self::FixedWindow(rule) => rule.fresh(before, at),
+            Self::SlidingWindow(rule) => rule.fresh(at),
+            Self::Gcra(rule) => rule.fresh(before, at),
+            Self::InFlight(rule) => rule.fresh(before, at),
+            Self::Penalty(rule) => rule.fresh(before, at),
+        }
     }
 
     /// The same state a tick later: how a charge nobody owns is inherited, so that no claim ever recurs.
     pub(crate) const fn advanced(&self, state: u64) -> u64 {
-        let Self::FixedWindow(rule) = self;
-        rule.advanced(state)
+        of_kind!(self, rule => rule.advanced(state))
     }
+}
+
+/// The logarithm to base 2, rounded down; unlike `ilog2`, 0 for 0.
+const fn log2(number: u64) -> u32 {
+    (number | 1).ilog2()
 }
 
 #[cfg(test)]
@@ -250,11 +485,16 @@ mod tests {
             Quota::new(1, Nanos(2047)),
             Quota::new(1, Nanos(1 << 63)),
             Quota::per_minute(u32::MAX),
+            Quota::per_minute(131_072).sliding(),
+            Quota::per_minute(1).burst(0),
+            Quota::per_minute(1).burst(u32::MAX),
+            Quota::at_most(1).in_any(Nanos::from_secs(1)),
+            Quota::at_most(10).in_any(Nanos::from_secs(1)).burst(10),
         ];
         for quota in quotas {
             let error = quota.validate().unwrap_err();
-            assert!(error.to_string().contains("use at "), "{error}");
-            assert!(error.message().contains("use at ") || error.message().contains("fits"), "{error:?}");
+            assert!(error.to_string().contains("use a"), "{error}");
+            assert!(error.message().contains("use "), "{error:?}");
         }
     }
 }

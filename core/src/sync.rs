@@ -1,10 +1,10 @@
 //! The atomics that the table stands on: the target's own, a stand-in where it has none of 64 bits, or loom's.
 
-#[cfg(all(not(loom), target_has_atomic = "64"))]
+#[cfg(all(not(tollgate_loom), target_has_atomic = "64"))]
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering, fence};
-#[cfg(loom)]
+#[cfg(tollgate_loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
-#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+#[cfg(all(not(tollgate_loom), not(target_has_atomic = "64")))]
 pub(crate) use portable_atomic::{AtomicU64, Ordering, fence};
 
 /// Counters order nothing and decide nothing, so loom need not explore them.
@@ -12,3 +12,9 @@ pub(crate) use portable_atomic::{AtomicU64, Ordering, fence};
 pub(crate) use core::sync::atomic::{AtomicU64 as Tally, Ordering as TallyOrdering};
 #[cfg(not(target_has_atomic = "64"))]
 pub(crate) use portable_atomic::{AtomicU64 as Tally, Ordering as TallyOrdering};
+
+/// Stripes of a counter: one where there is one core.
+#[cfg(target_has_atomic = "64")]
+pub(crate) const STRIPES: usize = 8;
+#[cfg(not(target_has_atomic = "64"))]
+pub(crate) const STRIPES: usize = 1;

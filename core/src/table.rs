@@ -1,12 +1,13 @@
 //! The lines, a caller's two candidate lines, and what happens when they are full.
 
-use crate::counters::Counters;
+use crate::counters::{Count, Counters};
 use crate::flaw;
 use crate::key::Key;
 use crate::line::{Candidates, Line, PLACES, Place, Resolution, Search, Slot, WAYS};
 use crate::quota::{Charge, Moment, Rule};
+use crate::sync::{Tally, TallyOrdering};
 use crate::time::Nanos;
-use crate::verdict::{Basis, Reason, Refusal, Standing, Verdict};
+use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
 use crate::word::{Tag, Word};
 
 pub(crate) mod storage;
@@ -15,15 +16,19 @@ use storage::Lines;
 
 /// What happens to a newcomer when each of its sixteen candidate slots restrains somebody.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
 pub enum Overflow {
     /// The least-charged word is taken over and the newcomer starts with its count (Space-Saving: Metwally,
     /// Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data streams", 2005).
-    /// A caller at its limit is never displaced: if all are, the newcomer is refused. So nobody can flush its
-    /// own counter by sending from many addresses.
+    /// A caller at its limit is never displaced: if all are, the newcomer is refused. So nobody who is throttled
+    /// can flush its count by sending from many addresses. A caller that is displaced *before* it reached its limit
+    /// may find a free word when it comes back, and so be forgiven what it had used: at worst, if all its
+    /// candidates are charged more than it, it gets its limit again.
     #[default]
     Inherit,
     /// The least-charged word is taken over and the newcomer starts afresh; the displaced caller is forgotten.
-    /// Newcomers are never refused, and a flood of them erases counts, in the end even those at their limit.
+    /// Newcomers hardly ever wait, and a flood of them erases counts, in the end even those at their limit. With GCRA
+    /// the newcomer starts with the debt that it took over, since there the debt is the time that must not recur.
     Forget,
     /// The newcomer is refused until a word is free.
     Refuse,
@@ -34,7 +39,10 @@ pub enum Overflow {
 /// Lines of words under one rule.
 pub(crate) struct Table<S> {
     storage: S,
+    /// The rule as it was built; its dial is below.
     rule: Rule,
+    /// The figures of the rule that may change, in one number that is read once a decision.
+    dial: Tally,
     pub(crate) overflow: Overflow,
     pub(crate) counters: Counters,
 }
@@ -42,62 +50,190 @@ pub(crate) struct Table<S> {
 /// A newcomer goes to its first line while this many of its words are free, so while fewer than six restrain
 /// somebody; else to the emptier of its two lines.
 const ROOMY: u32 = 3;
+/// What a newcomer is told to wait when all its candidates are claims, which are resolved long before.
+const MILLISECOND: Nanos = Nanos::from_millis(1);
 
 impl<S: Lines> Table<S> {
-    pub(crate) const fn new(storage: S, rule: Rule) -> Self {
-        Self { storage, rule, overflow: Overflow::Inherit, counters: Counters::new() }
+    pub(crate) const fn new(storage: S, rule: Rule, overflow: Overflow) -> Self {
+        let dial = Tally::new(rule.dial());
+        Self { storage, rule, dial, overflow, counters: Counters::new() }
     }
 
     /// Decides one request of `cost`.
     #[inline]
     pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
         let lines = self.storage.lines();
-        let at = self.rule.moment(now);
+        let rule = self.rule();
+        let at = rule.moment(now);
+        if cost == 0 || cost > rule.limit() {
+            return self.check_oddly(key, now, cost);
+        }
         let caller = Caller::of(key);
+        let request = Request { rule, at, key, cost };
+        // A table has at least two lines, so each caller has its own; the compiler need not believe it.
+        let Some(first) = caller.first_line(lines) else { return self.no_line(&request) };
         loop {
-            let home = Slot::of(caller.first_line(lines), caller.home);
+            let home = Slot::of(first, caller.home);
             let word = home.load();
             let (slot, word) = if word.is_committed_by(caller.tag) {
                 (home, word)
             } else {
-                match self.look_further(&caller, word, lines, at, cost) {
+                match self.look_further(&caller, word, lines, &request) {
                     Next::Found(slot, word) => (slot, word),
                     Next::Answer(verdict) => return verdict,
                     Next::Again => continue,
                 }
             };
-            match self.rule.charge(word.state(), at, cost) {
-                Charge::Admitted { state, remaining, resets_in } => {
+            let charge = rule.charge(word.state(), at, cost);
+            match charge {
+                Charge::Admitted { state, .. } => {
                     if slot.swap(word, Word::committed(caller.tag, state)) {
-                        return Verdict::Admitted(Standing::new(self.rule.limit(), remaining, resets_in));
+                        return self.verdict(&request, charge, Basis::Own);
                     }
                 }
-                Charge::Refused { state, retry_after } => {
+                Charge::Refused { state, .. } => {
                     if state != word.state() {
                         // The state lay ahead of the clock. If somebody else was faster, it no longer does.
                         slot.swap(word, Word::committed(caller.tag, state));
                     }
-                    return self.refused(retry_after, Reason::OverLimit);
+                    return self.verdict(&request, charge, Basis::Own);
                 }
             }
         }
     }
 
-    /// Clears words whose window is over, so that a ring of times can't bring them back; how many.
+    #[cold]
+    fn no_line(&self, request: &Request) -> Verdict {
+        self.refused(request, MILLISECOND, Reason::Contended)
+    }
+
+    /// What a request of nothing, or of more than can ever pass, is answered.
+    #[cold]
+    fn check_oddly(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+        if cost == 0 {
+            return Verdict::Admitted(self.peek(key, now));
+        }
+        self.counters.add(Count::Refused);
+        Verdict::Refused(Refusal::new(self.rule().limit(), Nanos::MAX, Reason::CostAboveLimit))
+    }
+
+    /// Where a caller stands; nothing is written.
+    pub(crate) fn peek(&self, key: Key, now: Nanos) -> Standing {
+        let rule = self.rule();
+        let at = rule.moment(now);
+        let (remaining, resets_in) = match self.search(key) {
+            Some(word) => match rule.charge(word.state(), at, 0) {
+                Charge::Admitted { remaining, .. } | Charge::Refused { remaining, .. } => {
+                    (remaining, rule.over_in(word.state(), at))
+                }
+            },
+            None => (rule.limit(), Nanos::ZERO),
+        };
+        Standing::new(rule.limit(), remaining, resets_in, Receipt::new(key, 0, 0))
+    }
+
+    /// Whether a request of `cost` would pass, or what it would be refused with; nothing is written. A newcomer is
+    /// taken to find room.
+    pub(crate) fn foresee(&self, key: Key, now: Nanos, cost: u32) -> Result<(), Refusal> {
+        let rule = self.rule();
+        let at = rule.moment(now);
+        if cost > rule.limit() {
+            return Err(Refusal::new(rule.limit(), Nanos::MAX, Reason::CostAboveLimit));
+        }
+        match self.search(key) {
+            Some(word) => match rule.charge(word.state(), at, cost) {
+                Charge::Admitted { .. } => Ok(()),
+                Charge::Refused { retry_after, .. } => {
+                    Err(Refusal::new(rule.limit(), retry_after, Reason::OverLimit))
+                }
+            },
+            None => Ok(()),
+        }
+    }
+
+    /// A caller's word, if it has one.
+    fn search(&self, key: Key) -> Option<Word> {
+        match Caller::of(key).candidates(self.storage.lines())?.find(None) {
+            Search::Found(_, word) => Some(word),
+            Search::Absent(_) => None,
+        }
+    }
+
+    /// Gives a charge back, if it still counts; whether it did.
+    pub(crate) fn refund(&self, receipt: Receipt, now: Nanos) -> bool {
+        let rule = self.rule();
+        let at = rule.moment(now);
+        self.rewrite(receipt.key(), |state| rule.refund(state, receipt.charged(), receipt.cost(), at))
+    }
+
+    /// Gives a caller its whole limit again; whether it had used any.
+    pub(crate) fn clear(&self, key: Key, now: Nanos) -> bool {
+        let rule = self.rule();
+        let at = rule.moment(now);
+        self.rewrite(key, |state| Some(rule.cleared(state, at)).filter(|&cleared| cleared != state))
+    }
+
+    /// Writes another state over a caller's, if it has one and `change` gives one.
+    fn rewrite(&self, key: Key, change: impl Fn(u64) -> Option<u64>) -> bool {
+        let Some(candidates) = Caller::of(key).candidates(self.storage.lines()) else { return false };
+        loop {
+            // A claim is of somebody who comes back after having been displaced, and nothing of it is charged.
+            let Search::Found(place, word) = candidates.find(None) else { return false };
+            if word.is_claim() {
+                return false;
+            }
+            let Some(state) = change(word.state()) else { return false };
+            if candidates.slot(place).swap(word, word.with_state(state)) {
+                return true;
+            }
+        }
+    }
+
+    /// Clears words whose time is a whole window past, so that a ring of times can't bring them back; how many. Words
+    /// that lie ahead of the clock are brought to now.
     ///
     /// Decisions may go on meanwhile.
     pub(crate) fn sweep(&self, now: Nanos) -> usize {
-        let at = self.rule.moment(now);
-        let slots = self.storage.lines().iter().flat_map(|line| (0..WAYS).map(|way| Slot::of(line, way)));
-        let over = slots.filter(|slot| {
+        let rule = self.rule();
+        let at = rule.moment(now);
+        let over = self.slots().filter(|&slot| {
             let word = slot.load();
-            !word.is_empty() && self.rule.is_over(word.state(), at) && slot.swap(word, Word::EMPTY)
+            settle(&rule, slot, word, at);
+            !word.is_empty() && rule.is_dead(word.state(), at) && slot.swap(word, Word::EMPTY)
         });
         over.count()
     }
 
-    pub(crate) const fn rule(&self) -> &Rule {
-        &self.rule
+    /// How many slots restrain somebody, and how many hold a word that does not.
+    pub(crate) fn occupied(&self, now: Nanos) -> (usize, usize) {
+        let rule = self.rule();
+        let at = rule.moment(now);
+        self.slots().map(Slot::load).filter(|word| !word.is_empty()).fold(
+            (0, 0),
+            |(restraining, idle), word| {
+                if is_free(&rule, word, at) { (restraining, idle + 1) } else { (restraining + 1, idle) }
+            },
+        )
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+        self.storage.lines().iter().flat_map(|line| (0..WAYS).map(|way| Slot::of(line, way)))
+    }
+
+    /// Holds callers to another rule from now on; `false` if their states would not mean the same under it.
+    pub(crate) fn set_rule(&self, rule: &Rule) -> bool {
+        let alike = self.rule.is_like(rule);
+        if alike {
+            // ORDERING: one number, read once a decision; which decisions see it first does not matter.
+            self.dial.store(rule.dial(), TallyOrdering::Relaxed);
+        }
+        alike
+    }
+
+    #[inline]
+    pub(crate) fn rule(&self) -> Rule {
+        // ORDERING: as in `set_rule`.
+        self.rule.with_dial(self.dial.load(TallyOrdering::Relaxed))
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -110,14 +246,13 @@ impl<S: Lines> Table<S> {
         caller: &Caller,
         home: Word,
         lines: &'t [Line],
-        at: Moment,
-        cost: u32,
+        request: &Request,
     ) -> Next<'t> {
-        let candidates = caller.candidates(lines);
-        match candidates.find(home) {
+        let Some(candidates) = caller.candidates(lines) else { return Next::Answer(self.no_line(request)) };
+        match candidates.find(Some(home)) {
             Search::Found(place, word) if !word.is_claim() => Next::Found(candidates.slot(place), word),
-            Search::Found(place, claim) => self.resolve(&candidates, place, claim, Basis::Own, at, cost),
-            Search::Absent(seen) => self.insert(&candidates, &seen, caller.tag, at, cost),
+            Search::Found(place, claim) => self.resolve(&candidates, place, claim, Basis::Own, request),
+            Search::Absent(seen) => self.insert(&candidates, &seen, caller.tag, request),
         }
     }
 
@@ -127,33 +262,32 @@ impl<S: Lines> Table<S> {
         candidates: &Candidates<'t>,
         seen: &[Word; PLACES],
         tag: Tag,
-        at: Moment,
-        cost: u32,
+        request: &Request,
     ) -> Next<'t> {
-        let (place, state, basis) = match self.choose(candidates, seen, at, cost) {
+        let (place, state, basis) = match self.choose(candidates, seen, request) {
             Ok(choice) => choice,
             Err(verdict) => return Next::Answer(verdict),
         };
         if flaw::naive_insert() {
-            return match self.rule.charge(state, at, cost) {
-                charge @ Charge::Admitted { state, .. } => {
-                    let word = Word::committed(tag, state);
-                    let won = candidates.slot(place).swap(seen[place % PLACES], word);
-                    if won { Next::Answer(self.verdict(charge, basis)) } else { Next::Again }
+            let charge = request.rule.charge(state, request.at, request.cost);
+            let won = match charge {
+                Charge::Admitted { state, .. } => {
+                    candidates.slot(place).swap(seen[place % PLACES], Word::committed(tag, state))
                 }
-                refused @ Charge::Refused { .. } => Next::Answer(self.verdict(refused, basis)),
+                Charge::Refused { .. } => true,
             };
+            return if won { Next::Answer(self.verdict(request, charge, basis)) } else { Next::Again };
         }
         let claim = Word::claim(tag, state);
         if !candidates.slot(place).swap(seen[place % PLACES], claim) {
             return Next::Again;
         }
         match basis {
-            Basis::Inherited => self.counters.inherited.add(1),
-            Basis::TookOver => self.counters.taken_over.add(1),
+            Basis::Inherited => self.counters.add(Count::Inherited),
+            Basis::TookOver => self.counters.add(Count::TakenOver),
             Basis::Own | Basis::Uncounted => {}
         }
-        self.resolve(candidates, place, claim, basis, at, cost)
+        self.resolve(candidates, place, claim, basis, request)
     }
 
     fn resolve<'t>(
@@ -162,12 +296,11 @@ impl<S: Lines> Table<S> {
         place: Place,
         claim: Word,
         basis: Basis,
-        at: Moment,
-        cost: u32,
+        request: &Request,
     ) -> Next<'t> {
-        let withdrawn = || self.counters.withdrawn.add(1);
-        match candidates.resolve(place, claim, &self.rule, at, cost, withdrawn) {
-            Resolution::Settled(charge) => Next::Answer(self.verdict(charge, basis)),
+        let withdrawn = || self.counters.add(Count::Withdrawn);
+        match candidates.resolve(place, claim, &request.rule, request.at, request.cost, withdrawn) {
+            Resolution::Settled(charge) => Next::Answer(self.verdict(request, charge, basis)),
             Resolution::Again => Next::Again,
         }
     }
@@ -177,91 +310,122 @@ impl<S: Lines> Table<S> {
         &self,
         candidates: &Candidates<'_>,
         seen: &[Word; PLACES],
-        at: Moment,
-        cost: u32,
+        request: &Request,
     ) -> Result<(Place, u64, Basis), Verdict> {
+        let &Request { rule, at, .. } = request;
         let free = |which: usize| {
-            candidates
-                .line(which)
-                .filter(|&place| self.is_free(seen[place % PLACES], at))
-                .fold(0_u32, |set, place| set | 1 << place)
+            let free = candidates.line(which).filter(|&place| is_free(&rule, seen[place % PLACES], at));
+            free.fold(0_u32, |set, place| set | 1 << place)
         };
         let (first, second) = (free(0), free(1));
         let crowded = first.count_ones() < ROOMY;
         let which = usize::from(crowded && second.count_ones() > first.count_ones());
         let free = if which == 0 { first } else { second };
         if free == 0 {
-            return self.overflowed(seen, at, cost);
+            return self.overflowed(candidates, seen, request);
         }
         let home = candidates.home(which);
         let place = if free >> home & 1 == 1 { home } else { free.trailing_zeros() as Place };
         let old = seen[place % PLACES];
         let before = (!old.is_empty() && !flaw::no_rule_6()).then_some(old.state());
-        Ok((place, self.rule.fresh(before, at), Basis::Own))
+        Ok((place, rule.fresh(before, at), Basis::Own))
     }
 
     #[cold]
     fn overflowed(
         &self,
+        candidates: &Candidates<'_>,
         seen: &[Word; PLACES],
-        at: Moment,
-        cost: u32,
+        request: &Request,
     ) -> Result<(Place, u64, Basis), Verdict> {
+        let &Request { rule, at, key, cost } = request;
         let victims = seen.iter().enumerate().filter(|(_, word)| !word.is_claim());
-        let victim = victims.min_by_key(|(_, word)| (self.rule.weight(word.state()), !word.is_residue()));
+        let victim = victims.min_by_key(|(_, word)| (rule.weight(word.state(), at), !word.is_residue()));
         let soonest = || {
-            let waits = seen.iter().map(|word| self.rule.over_in(word.state(), at));
-            waits.min().unwrap_or(self.rule.window())
+            let waits = seen.iter().map(|word| rule.over_in(word.state(), at));
+            waits.min().unwrap_or(rule.window()).max(rule.shortest_wait())
         };
         match (self.overflow, victim) {
             (Overflow::Admit, _) => {
-                self.counters.uncounted.add(1);
-                let remaining = self.rule.limit().saturating_sub(cost);
-                let standing = Standing::new(self.rule.limit(), remaining, self.rule.window());
+                self.counters.add(Count::Uncounted);
+                let remaining = rule.limit().saturating_sub(cost);
+                let receipt = Receipt::new(key, 0, 0);
+                let standing = Standing::new(rule.limit(), remaining, rule.window(), receipt);
                 Err(Verdict::Admitted(Standing { basis: Basis::Uncounted, ..standing }))
             }
             (_, None) => {
-                self.counters.contended.add(1);
-                Err(self.refused(self.rule.shortest_wait(), Reason::Contended))
+                seen.iter()
+                    .enumerate()
+                    .for_each(|(place, &word)| settle(&rule, candidates.slot(place), word, at));
+                self.counters.add(Count::Contended);
+                Err(self.refused(request, rule.shortest_wait().min(MILLISECOND), Reason::Contended))
             }
             (Overflow::Forget, Some((place, word))) => {
                 let before = (!flaw::no_rule_6()).then_some(word.state());
-                Ok((place, self.rule.fresh(before, at), Basis::TookOver))
+                Ok((place, rule.fresh(before, at), Basis::TookOver))
             }
             (Overflow::Inherit, Some((place, word)))
-                if matches!(self.rule.charge(word.state(), at, cost), Charge::Admitted { .. }) =>
+                if matches!(rule.charge(word.state(), at, cost), Charge::Admitted { .. }) =>
             {
                 let advance = word.is_residue() && !flaw::no_rule_6();
-                let state = if advance { self.rule.advanced(word.state()) } else { word.state() };
+                let state = if advance { rule.advanced(word.state()) } else { word.state() };
                 Ok((place, state, Basis::Inherited))
             }
             (Overflow::Inherit | Overflow::Refuse, Some(_)) => {
-                self.counters.refused_by_overflow.add(1);
-                Err(self.refused(soonest(), Reason::Overflow))
+                // The wait is told from words as they should be.
+                seen.iter()
+                    .enumerate()
+                    .for_each(|(place, &word)| settle(&rule, candidates.slot(place), word, at));
+                self.counters.add(Count::RefusedByOverflow);
+                Err(self.refused(request, soonest(), Reason::Overflow))
             }
         }
     }
 
-    /// Whether any claim may be written over a word.
-    fn is_free(&self, word: Word, at: Moment) -> bool {
-        word.is_empty()
-            || word.is_residue() && self.rule.weight(word.state()) == 0
-            || self.rule.is_over(word.state(), at)
-    }
-
-    fn verdict(&self, charge: Charge, basis: Basis) -> Verdict {
+    #[inline]
+    fn verdict(&self, request: &Request, charge: Charge, basis: Basis) -> Verdict {
         match charge {
-            Charge::Admitted { remaining, resets_in, .. } => {
-                let standing = Standing::new(self.rule.limit(), remaining, resets_in);
+            Charge::Admitted { state, remaining, resets_in } => {
+                let receipt = Receipt::new(request.key, state, request.cost);
+                let standing = Standing::new(request.rule.limit(), remaining, resets_in, receipt);
                 Verdict::Admitted(Standing { basis, ..standing })
             }
-            Charge::Refused { retry_after, .. } => self.refused(retry_after, Reason::OverLimit),
+            Charge::Refused { retry_after, .. } => self.refused(request, retry_after, Reason::OverLimit),
         }
     }
 
-    fn refused(&self, retry_after: Nanos, reason: Reason) -> Verdict {
-        Verdict::Refused(Refusal::new(self.rule.limit(), retry_after, reason))
+    #[inline]
+    fn refused(&self, request: &Request, retry_after: Nanos, reason: Reason) -> Verdict {
+        self.counters.add(Count::Refused);
+        Verdict::Refused(Refusal::new(request.rule.limit(), retry_after, reason))
     }
+}
+
+/// Brings a word that lies ahead of the clock to now: its owner would, but may never come back. A claim is withdrawn,
+/// since its time can't be changed; whoever wanted to commit it starts again.
+fn settle(rule: &Rule, slot: Slot<'_>, word: Word, at: Moment) {
+    let state = rule.settled(word.state(), at);
+    if state != word.state() && !word.is_empty() {
+        slot.swap(word, if word.is_claim() { Word::residue(state) } else { word.with_state(state) });
+    }
+}
+
+/// Whether any claim may be written over a word.
+fn is_free(rule: &Rule, word: Word, at: Moment) -> bool {
+    match word {
+        _ if word.is_empty() => true,
+        _ if word.is_claim() => rule.is_dead(word.state(), at),
+        _ if word.is_residue() && rule.is_reusable(word.state(), at) => true,
+        _ => rule.is_over(word.state(), at),
+    }
+}
+
+/// What one decision is about.
+struct Request {
+    rule: Rule,
+    at: Moment,
+    key: Key,
+    cost: u32,
 }
 
 /// What to do after the home slot did not hold the caller.
@@ -287,18 +451,18 @@ impl Caller {
     }
 
     #[inline]
-    fn first_line<'t>(&self, lines: &'t [Line]) -> &'t Line {
-        &lines[self.line & (lines.len() - 1)]
+    fn first_line<'t>(&self, lines: &'t [Line]) -> Option<&'t Line> {
+        lines.get(self.line & lines.len().wrapping_sub(1))
     }
 
     /// The second line's distance from the first depends on the tag alone and is never 0, so that callers with
     /// one tag and swapped lines have the same candidates.
-    fn candidates<'t>(&self, lines: &'t [Line]) -> Candidates<'t> {
-        let mask = lines.len() - 1;
+    fn candidates<'t>(&self, lines: &'t [Line]) -> Option<Candidates<'t>> {
+        let mask = lines.len().wrapping_sub(1);
         let first = self.line & mask;
         let mixed = ((self.tag.bits().wrapping_mul(GOLDEN) >> 32) * mask as u64) >> 32;
         let second = first ^ (mixed as usize + 1) & mask;
-        Candidates::new((first, &lines[first]), (second, &lines[second]), self.home, self.tag)
+        Some(Candidates::new((first, lines.get(first)?), (second, lines.get(second)?), self.home, self.tag))
     }
 }
 

@@ -1,4 +1,5 @@
 use crate::credentials::Service;
+use crate::key::Key;
 use crate::time::Nanos;
 
 /// What a limiter answers to one request.
@@ -32,14 +33,45 @@ pub struct Standing {
     pub resets_in: Nanos,
     /// Whose count the answer rests on.
     pub basis: Basis,
+    /// What gives this charge back: see [`RateLimiter::refund`](crate::RateLimiter::refund).
+    pub receipt: Receipt,
 }
 
-/// Whose count an admission rests on. Anything but [`Basis::Own`] means that the caller found no free word in
-/// its two lines: the table is too small for the callers it sees.
+/// Proof of a charge, for giving it back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Receipt {
+    key: Key,
+    /// The state that the charge left behind, which tells when it was.
+    charged: u64,
+    cost: u32,
+}
+
+impl Receipt {
+    pub(crate) const fn new(key: Key, charged: u64, cost: u32) -> Self {
+        Self { key, charged, cost }
+    }
+
+    /// Who was charged.
+    pub const fn key(&self) -> Key {
+        self.key
+    }
+
+    /// How much was charged; 0 if the request passed uncounted.
+    pub const fn cost(&self) -> u32 {
+        self.cost
+    }
+
+    pub(crate) const fn charged(&self) -> u64 {
+        self.charged
+    }
+}
+
+/// Whose count an admission rests on, told once, when the caller's word is made. Anything but [`Basis::Own`] means that
+/// the caller found no free word in its two lines: the table is too small for the callers it sees.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Basis {
-    /// The caller's own word.
+    /// The caller's own word, whatever it began with.
     Own,
     /// A word taken over with its count ([`Overflow::Inherit`](crate::Overflow::Inherit)).
     Inherited,
@@ -65,8 +97,12 @@ pub struct Refusal {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The caller has used its limit.
+    /// The caller's word is at the limit: it has used it, or inherited a count when it found no free word.
     OverLimit,
+    /// The request costs more than the limit, so that no wait helps; `retry_after` is [`Nanos::MAX`].
+    CostAboveLimit,
+    /// The caller was refused too often and is out for longer.
+    Penalty,
     /// The caller is new and every word it could use restrains somebody else who can't be displaced.
     Overflow,
     /// The caller is new and every word it could use is being claimed at this moment.
@@ -74,8 +110,8 @@ pub enum Reason {
 }
 
 impl Standing {
-    pub(crate) const fn new(limit: u32, remaining: u32, resets_in: Nanos) -> Self {
-        Self { limit, remaining, resets_in, basis: Basis::Own }
+    pub(crate) const fn new(limit: u32, remaining: u32, resets_in: Nanos, receipt: Receipt) -> Self {
+        Self { limit, remaining, resets_in, basis: Basis::Own, receipt }
     }
 }
 

@@ -60,6 +60,11 @@ impl Word {
         Self(CLAIM | state & STATE)
     }
 
+    /// The same word with another state.
+    pub(crate) const fn with_state(self, state: u64) -> Self {
+        Self(self.0 & !STATE | state & STATE)
+    }
+
     #[inline]
     pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits)

@@ -1,6 +1,6 @@
 //! No decision allocates: not a hit, not an insertion, not an overflow, not an exemption.
 
-#![cfg(not(loom))]
+#![cfg(not(tollgate_loom))]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 use allocation_counter::measure;

@@ -1,7 +1,7 @@
 //! A limited caller stays limited however many others are sent past it. Abuse 14 and 36, and what each policy
 //! does when there is no room.
 
-#![cfg(not(loom))]
+#![cfg(not(tollgate_loom))]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 use tollgate::{Basis, BoxedLimiter, Key, Keyer, Nanos, Overflow, Presented, Quota, Reason, Verdict};

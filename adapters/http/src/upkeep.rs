@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use tollgate::{BoxedLimiter, Nanos, Quota};
+use tollgate::{BoxedLimiter, Nanos};
 
 /// A limiter that is swept in time.
 ///
@@ -10,7 +10,7 @@ use tollgate::{BoxedLimiter, Nanos, Quota};
 /// for one window. Sweeping before that prevents it. The decision that finds a sweep due starts a short thread for
 /// it and goes on: a sweep of a large table takes longer than a request should wait, a timer would need a runtime
 /// and somebody to keep it alive, and a thread of its own would sleep for days (at 300 a minute a sweep is due every
-/// five days).
+/// six days).
 pub(crate) struct Upkeep {
     limiter: BoxedLimiter,
     /// When the next sweep is due; [`RUNNING`] while one is on its way.
@@ -19,15 +19,13 @@ pub(crate) struct Upkeep {
 }
 
 const RUNNING: u64 = u64::MAX;
-/// Half a ring has at least this many windows, divided by the limit.
-const HALF_RING: u64 = 1 << 22;
 /// No sweeps more often than this, whatever the quota. Where half a ring is shorter, a caller may be restrained once
 /// more, for a window that is shorter still.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_secs(1);
 
 impl Upkeep {
     pub(crate) fn new(limiter: BoxedLimiter, now: Nanos) -> Arc<Self> {
-        let interval = interval(&limiter.quota());
+        let interval = limiter.sweep_interval().max(SHORTEST_INTERVAL);
         Arc::new(Self { limiter, due: AtomicU64::new(now.saturating_add(interval).0), interval })
     }
 
@@ -64,16 +62,10 @@ impl Upkeep {
     }
 }
 
-/// Half of half a ring, so that a word which was not yet over at one sweep is seen again in time.
-fn interval(quota: &Quota) -> Nanos {
-    let windows = (HALF_RING / 2 / u64::from(quota.limit()).max(1)).max(1);
-    Nanos(quota.window().0.saturating_mul(windows)).max(SHORTEST_INTERVAL)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate::{Keyer, Presented};
+    use tollgate::{Keyer, Presented, Quota};
 
     #[test]
     fn sweeps_once_when_due_and_not_before() {
@@ -83,20 +75,12 @@ mod tests {
         for caller in 0_u8..100 {
             let _ = kept.limiter().check(keyer.bytes(&[caller]), Presented::Absent, Nanos::ZERO);
         }
-        assert!(kept.see_to_it(Nanos(999_999_999)).is_none());
-        let swept = kept.see_to_it(Nanos::from_secs(1)).expect("it is due");
+        // Four of the ring's quarters are four windows or more, so what is swept is over.
+        let due = kept.limiter().sweep_interval().0;
+        assert!(kept.see_to_it(Nanos(due - 1)).is_none());
+        let swept = kept.see_to_it(Nanos(due)).expect("it is due");
         assert_eq!(swept.join().unwrap(), 100);
-        assert!(kept.see_to_it(Nanos::from_secs(1)).is_none());
-        assert!(kept.see_to_it(Nanos::from_secs(2)).is_some());
-    }
-
-    #[test]
-    fn intervals_follow_the_ring() {
-        const DAY: u64 = 24 * 60 * 60;
-        let days = |quota| interval(&quota).0 / Nanos::from_secs(DAY).0;
-        assert_eq!(days(Quota::per_minute(300)), 4);
-        assert_eq!(interval(&Quota::per_second(1_000_000)), Nanos::from_secs(2));
-        assert_eq!(interval(&Quota::new(1 << 22, Nanos(2048))), SHORTEST_INTERVAL);
-        assert_eq!(interval(&Quota::new(1, Nanos(1 << 62))), Nanos::MAX);
+        assert!(kept.see_to_it(Nanos(due)).is_none());
+        assert!(kept.see_to_it(Nanos(2 * due)).is_some());
     }
 }

@@ -1,58 +1,33 @@
-//! `[start | count]`: a window that begins with the caller's own first request.
+//! `[ start | count ]`: a window that begins with the caller's own first request.
 
-use super::{Charge, Moment, Quota, QuotaError};
+use super::timed_count::{Side, TimedCount};
+use super::{Charge, Moment, Quota, QuotaError, log2};
 use crate::time::Nanos;
-use crate::word::STATE_BITS;
 
 /// Windows of a fixed length that admit `limit` requests each.
-///
-/// `start` is a tick on a ring of 2ⁿ, where n is what `count` leaves of the state; half of the ring is past,
-/// half is ahead. The charge `count` is at most `limit`, so it needs the bits of `limit` and no more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FixedWindow {
     limit: u32,
     /// The window's length in ticks, 2,048 to 4,095.
     window: u32,
-    /// A tick has 2^shift nanoseconds.
-    shift: u8,
-    count_bits: u8,
+    layout: TimedCount,
 }
 
 /// A window has `2^TICK_BITS` ticks or more, and fewer than twice as many.
 const TICK_BITS: u32 = 11;
-/// A ring has four windows or more, so that "past" and "ahead" can be told apart.
-const SHORTEST_RING: u64 = 4;
 /// A state whose start lies ahead of the clock by no more than window / LEAD keeps it: that much comes from
 /// rule 6 (a claim takes the tick after its predecessor's), and taking it back would let a claim recur.
 const LEAD: u64 = 128;
 
-const LONGEST_WINDOW: u64 = 1 << 62;
-
 impl FixedWindow {
-    #[expect(clippy::cast_possible_truncation, reason = "each is bounded in the lines above it")]
+    #[expect(clippy::cast_possible_truncation, reason = "a window has fewer than 4,096 ticks")]
     pub(super) const fn new(quota: Quota) -> Result<Self, QuotaError> {
-        let (limit, window) = (quota.limit(), quota.window().0);
-        if limit == 0 {
-            return Err(QuotaError::ZeroLimit);
+        let shift = log2(quota.window().0).saturating_sub(TICK_BITS);
+        let window = quota.window().0 >> shift;
+        match TimedCount::new(shift, window, quota.limit()) {
+            Ok(layout) => Ok(Self { limit: quota.limit(), window: window as u32, layout }),
+            Err(largest) => Err(QuotaError::LimitTooLarge { largest }),
         }
-        if window == 0 {
-            return Err(QuotaError::ZeroWindow);
-        }
-        if window < 1 << TICK_BITS {
-            return Err(QuotaError::WindowTooShort { shortest: Nanos(1 << TICK_BITS) });
-        }
-        if window > LONGEST_WINDOW {
-            return Err(QuotaError::WindowTooLong { longest: Nanos(LONGEST_WINDOW) });
-        }
-        let shift = window.ilog2() - TICK_BITS;
-        let window = window >> shift;
-        let ring_bits = (window * SHORTEST_RING).next_power_of_two().ilog2();
-        let most_count_bits = STATE_BITS - ring_bits;
-        let count_bits = u32::BITS - limit.leading_zeros();
-        if count_bits > most_count_bits {
-            return Err(QuotaError::LimitTooLarge { largest: (1 << most_count_bits) - 1 });
-        }
-        Ok(Self { limit, window: window as u32, shift: shift as u8, count_bits: count_bits as u8 })
     }
 
     pub(super) const fn limit(&self) -> u32 {
@@ -60,100 +35,109 @@ impl FixedWindow {
     }
 
     pub(super) const fn shortest_wait(&self) -> Nanos {
-        Nanos(1 << self.shift)
+        self.layout.nanos(1)
     }
 
     pub(super) const fn window(&self) -> Nanos {
-        Nanos((self.window as u64) << self.shift)
+        self.layout.nanos(self.window as u64)
+    }
+
+    /// The figures that may change while counts stay.
+    pub(super) const fn dial(&self) -> u64 {
+        (self.limit as u64) << 32 | self.window as u64
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
+    pub(super) const fn with_dial(self, dial: u64) -> Self {
+        Self { limit: (dial >> 32) as u32, window: dial as u32, ..self }
+    }
+
+    /// Whether the two keep the same states.
+    pub(super) const fn is_like(&self, other: &Self) -> bool {
+        self.layout.is_like(&other.layout)
     }
 
     #[inline]
+    pub(super) const fn quarter_ring(&self) -> Nanos {
+        self.layout.quarter_ring()
+    }
+
     pub(super) const fn moment(&self, now: Nanos) -> Moment {
-        Moment { tick: (now.0 >> self.shift).wrapping_add(1), fraction: now.0 & ((1 << self.shift) - 1) }
+        self.layout.moment(now)
     }
 
     #[inline]
     pub(super) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
-        let (start, count) = self.parts(state);
-        let (now, window) = (at.tick & self.ring_mask(), self.window as u64);
-        let (start, count, ends_in, state) = match self.side(start, at) {
-            Side::Past(age) if age >= window => (now, 0, window, state),
-            Side::Past(age) => (start, count, window - age, state),
-            Side::Ahead(lead) if lead <= window / LEAD => (start, count, window + lead, state),
-            Side::Ahead(_) => (now, count, window, self.state(now, count)),
+        let state = self.settled(state, at);
+        let (start, count) = self.layout.parts(state);
+        let window = self.window as u64;
+        let (start, count, ends_in) = match self.layout.side(state, at) {
+            Side::Past(age) if age >= window => (self.layout.now(at), 0, window),
+            Side::Past(age) => (start, count, window - age),
+            Side::Ahead(lead) => (start, count, window + lead),
         };
-        let ends_in = self.span(ends_in, at);
+        let ends_in = self.layout.span(ends_in, at);
         match count.checked_add(cost) {
             Some(count) if count <= self.limit => Charge::Admitted {
-                state: self.state(start, count),
+                state: self.layout.state(start, count),
                 remaining: self.limit - count,
                 resets_in: ends_in,
             },
-            _ => Charge::Refused { state, retry_after: ends_in },
+            _ => {
+                let remaining = self.limit.saturating_sub(count);
+                Charge::Refused { state, remaining, retry_after: ends_in }
+            }
         }
+    }
+
+    /// The same state, brought to now if it lies ahead of the clock by more than rule 6 puts it there.
+    #[inline]
+    pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
+        self.layout.settled(state, at, self.window as u64 / LEAD)
+    }
+
+    /// Gives back `cost` of what was charged when `charged` was written; `None` if its window has passed.
+    pub(super) const fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
+        let (start, count) = self.layout.parts(state);
+        if start != self.layout.parts(charged).0 || self.is_over(state, at) {
+            return None;
+        }
+        Some(self.layout.state(start, count.saturating_sub(cost)))
+    }
+
+    /// The state of the same caller without any charge.
+    pub(super) const fn cleared(&self, state: u64) -> u64 {
+        self.layout.state(self.layout.parts(state).0, 0)
     }
 
     #[inline]
     pub(super) const fn is_over(&self, state: u64, at: Moment) -> bool {
-        matches!(self.side(self.parts(state).0, at), Side::Past(age) if age >= self.window as u64)
+        matches!(self.layout.side(state, at), Side::Past(age) if age >= self.window as u64)
+    }
+
+    /// Whether a whole window has passed since the state's time.
+    pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
+        self.is_over(state, at)
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
         let window = self.window as u64;
-        match self.side(self.parts(state).0, at) {
+        match self.layout.side(self.settled(state, at), at) {
             Side::Past(age) if age >= window => Nanos::ZERO,
-            Side::Past(age) => self.span(window - age, at),
-            Side::Ahead(lead) if lead <= window / LEAD => self.span(window + lead, at),
-            Side::Ahead(_) => self.span(window, at),
+            Side::Past(age) => self.layout.span(window - age, at),
+            Side::Ahead(lead) => self.layout.span(window + lead, at),
         }
     }
 
-    pub(super) const fn weight(&self, state: u64) -> u64 {
-        self.parts(state).1 as u64
+    pub(super) const fn weight(&self, state: u64, _: Moment) -> u64 {
+        self.layout.parts(state).1 as u64
     }
 
     pub(super) const fn fresh(&self, before: Option<u64>, at: Moment) -> u64 {
-        match before {
-            Some(before) => match self.side(self.parts(before).0, at) {
-                Side::Past(1..) => self.fresh(None, at),
-                Side::Past(0) | Side::Ahead(_) => self.advanced(self.state(self.parts(before).0, 0)),
-            },
-            None => self.state(at.tick & self.ring_mask(), 0),
-        }
+        self.layout.fresh(before, at)
     }
 
     pub(super) const fn advanced(&self, state: u64) -> u64 {
-        let (start, count) = self.parts(state);
-        self.state((start + 1) & self.ring_mask(), count)
+        self.layout.advanced(state)
     }
-
-    /// The time from now until `ticks` after the tick of now began.
-    const fn span(&self, ticks: u64, at: Moment) -> Nanos {
-        Nanos((ticks << self.shift) - at.fraction)
-    }
-
-    const fn ring_mask(&self) -> u64 {
-        (1 << (STATE_BITS - self.count_bits as u32)) - 1
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "count_bits is at most 24")]
-    const fn parts(&self, state: u64) -> (u64, u32) {
-        (state >> self.count_bits, (state & ((1 << self.count_bits) - 1)) as u32)
-    }
-
-    const fn state(&self, start: u64, count: u32) -> u64 {
-        start << self.count_bits | count as u64
-    }
-
-    /// On which side of now a tick lies, and how far.
-    const fn side(&self, start: u64, at: Moment) -> Side {
-        let age = at.tick.wrapping_sub(start) & self.ring_mask();
-        let half = self.ring_mask() / 2;
-        if age <= half { Side::Past(age) } else { Side::Ahead(self.ring_mask() + 1 - age) }
-    }
-}
-
-enum Side {
-    Past(u64),
-    Ahead(u64),
 }

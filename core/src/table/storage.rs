@@ -21,7 +21,7 @@ pub(crate) use sealed::Lines;
 #[repr(align(64))]
 pub struct Fixed<const N: usize>([Line; N]);
 
-#[cfg(not(loom))]
+#[cfg(not(tollgate_loom))]
 impl<const N: usize> Fixed<N> {
     pub(crate) const fn new() -> Self {
         const {
@@ -60,11 +60,23 @@ mod boxed {
         skip: usize,
     }
 
+    /// What the index of a second line is computed for: 256 GiB.
+    const MOST_LINES: usize = if usize::BITS > 32 { 1 << (usize::BITS / 2) } else { usize::MAX };
+
     impl Boxed {
+        /// Lines for at least `capacity` callers, or `None` if there are none or the memory is not to be had.
+        pub(crate) fn for_callers(capacity: usize) -> Option<Self> {
+            let lines = capacity.div_ceil(WAYS).max(2).checked_next_power_of_two();
+            lines.filter(|_| capacity > 0).and_then(Self::new)
+        }
+
         /// `lines` lines, or `None` if the memory is not to be had.
-        pub(crate) fn new(lines: usize) -> Option<Self> {
+        fn new(lines: usize) -> Option<Self> {
             // Seven words more than needed, so that whole cache lines can begin at any of the first eight. (An
             // allocation aligned to 64 bytes would be written with zeroes by hand, 290 ms for 512 MiB.)
+            if lines > MOST_LINES {
+                return None;
+            }
             let words = zeroed(lines.checked_mul(WAYS)?.checked_add(WAYS - 1)?)?;
             let skip = words.as_ptr().align_offset(size_of::<Line>());
             (skip < WAYS).then_some(Self { words, skip })
@@ -76,17 +88,17 @@ mod boxed {
     impl Lines for Boxed {
         #[inline]
         fn lines(&self) -> &[Line] {
-            self.words[self.skip..].as_chunks().0
+            self.words.get(self.skip..).unwrap_or_default().as_chunks().0
         }
     }
 
-    #[cfg(all(not(loom), target_has_atomic = "64"))]
+    #[cfg(all(not(tollgate_loom), target_has_atomic = "64"))]
     fn zeroed(length: usize) -> Option<Box<[AtomicU64]>> {
         // Zeroed by the operating system when first touched.
         bytemuck::allocation::try_zeroed_slice_box(length).ok()
     }
 
-    #[cfg(any(loom, not(target_has_atomic = "64")))]
+    #[cfg(any(tollgate_loom, not(target_has_atomic = "64")))]
     fn zeroed(length: usize) -> Option<Box<[AtomicU64]>> {
         let mut words = alloc::vec::Vec::new();
         words.try_reserve_exact(length).ok()?;

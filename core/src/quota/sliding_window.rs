@@ -1,0 +1,223 @@
+//! `[ window | previous | current ]`: two counts, the older one weighted by how much of its window is still in sight.
+
+use super::{Charge, Moment, Quota, QuotaError, log2};
+use crate::time::Nanos;
+use crate::word::STATE_BITS;
+
+/// At most `limit` requests in sight, where the requests of the window before count by the share of it that the last
+/// window's length still covers.
+///
+/// Windows are those of the clock, the same for all callers, and a state holds a window's number on a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SlidingWindow {
+    limit: u32,
+    /// The window's length in ticks, below `2^(TICK_BITS + 1)`.
+    window: u32,
+    /// A tick has 2^shift nanoseconds.
+    shift: u8,
+    count_bits: u8,
+}
+
+/// A window has at least `2^TICK_BITS` ticks, if it has as many nanoseconds.
+const TICK_BITS: u32 = 24;
+/// A ring has four windows or more, so that "past" and "ahead" can be told apart.
+const SHORTEST_RING_BITS: u32 = 2;
+
+impl SlidingWindow {
+    #[expect(clippy::cast_possible_truncation, reason = "each is bounded in the lines above it")]
+    pub(super) const fn new(quota: Quota) -> Result<Self, QuotaError> {
+        let (limit, window) = (quota.limit(), quota.window().0);
+        let count_bits = u32::BITS - limit.leading_zeros();
+        let most_count_bits = (STATE_BITS - SHORTEST_RING_BITS) / 2;
+        if count_bits > most_count_bits {
+            return Err(QuotaError::LimitTooLarge { largest: (1 << most_count_bits) - 1 });
+        }
+        let shift = log2(window).saturating_sub(TICK_BITS);
+        Ok(Self { limit, window: (window >> shift) as u32, shift: shift as u8, count_bits: count_bits as u8 })
+    }
+
+    pub(super) const fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    pub(super) const fn shortest_wait(&self) -> Nanos {
+        Nanos(1 << self.shift)
+    }
+
+    pub(super) const fn window(&self) -> Nanos {
+        Nanos((self.window as u64) << self.shift)
+    }
+
+    /// The figures that may change while counts stay.
+    pub(super) const fn dial(&self) -> u64 {
+        (self.limit as u64) << 32 | self.window as u64
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
+    pub(super) const fn with_dial(self, dial: u64) -> Self {
+        Self { limit: (dial >> 32) as u32, window: dial as u32, ..self }
+    }
+
+    /// Whether the two keep the same states.
+    pub(super) const fn is_like(&self, other: &Self) -> bool {
+        self.shift == other.shift && self.count_bits == other.count_bits && self.window == other.window
+    }
+
+    pub(super) const fn quarter_ring(&self) -> Nanos {
+        Nanos(((self.ring_mask() + 1) / 4).saturating_mul(self.window().0))
+    }
+
+    #[inline]
+    pub(super) const fn moment(&self, now: Nanos) -> Moment {
+        let ticks = now.0 >> self.shift;
+        let window = match ticks.checked_div(self.window as u64) {
+            Some(window) => window,
+            None => 0,
+        };
+        Moment {
+            tick: window + 1,
+            elapsed: ticks - window * self.window as u64,
+            fraction: now.0 & ((1 << self.shift) - 1),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
+        let state = self.settled(state, at);
+        let (previous, current) = self.rolled(state, at);
+        let (limit, window) = (self.limit as u64, self.window as u64);
+        // In units of one request × one tick; all below 2¹⁷ × 2²⁵.
+        let room = limit * window;
+        let in_sight = previous * (window - at.elapsed) + current * window;
+        let wanted = in_sight + cost as u64 * window;
+        if wanted <= room {
+            let current = current + cost as u64;
+            return Charge::Admitted {
+                state: self.state(at.tick, previous, current),
+                remaining: self.requests(room - wanted),
+                resets_in: self.span(if current > 0 { 2 * window } else { window } - at.elapsed, at),
+            };
+        }
+        // In this window, once enough of the previous one is out of sight; else in the next, likewise.
+        let cost = cost as u64;
+        let wait = if current + cost <= limit {
+            window - quotient((limit - current - cost) * window, previous) - at.elapsed
+        } else {
+            let then = window - quotient(limit.saturating_sub(cost) * window, current);
+            window - at.elapsed + then
+        };
+        Charge::Refused {
+            state,
+            remaining: self.requests(room.saturating_sub(in_sight)),
+            retry_after: self.span(wait, at),
+        }
+    }
+
+    /// The same counts, in the clock's window if they lie ahead of it.
+    #[inline]
+    pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
+        let (_, previous, current) = self.parts(state);
+        if self.age(state, at).is_some() { state } else { self.state(at.tick, previous, current) }
+    }
+
+    /// Gives back `cost` of what was charged when `charged` was written; `None` if it is out of sight.
+    pub(super) const fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
+        let (number, previous, current) = self.parts(state);
+        let (then, _, _) = self.parts(charged);
+        match (self.age(charged, at), number.wrapping_sub(then) & self.ring_mask()) {
+            (Some(0 | 1), 0) => Some(self.state(number, previous, current.saturating_sub(cost as u64))),
+            (Some(0 | 1), 1) => Some(self.state(number, previous.saturating_sub(cost as u64), current)),
+            _ => None,
+        }
+    }
+
+    /// The state of the same caller without any charge.
+    pub(super) const fn cleared(&self, state: u64) -> u64 {
+        self.state(self.parts(state).0, 0, 0)
+    }
+
+    #[inline]
+    pub(super) const fn is_over(&self, state: u64, at: Moment) -> bool {
+        match self.age(state, at) {
+            Some(0) | None => false,
+            Some(1) => self.parts(state).2 == 0,
+            Some(_) => true,
+        }
+    }
+
+    /// Whether a whole window has passed since the state's time.
+    pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
+        matches!(self.age(state, at), Some(2..))
+    }
+
+    pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
+        let window = self.window as u64;
+        match self.age(state, at) {
+            _ if self.is_over(state, at) => Nanos::ZERO,
+            Some(1) => self.span(window - at.elapsed, at),
+            _ => self.span(2 * window - at.elapsed, at),
+        }
+    }
+
+    pub(super) const fn weight(&self, state: u64, at: Moment) -> u64 {
+        let (previous, current) = self.rolled(state, at);
+        previous * (self.window as u64 - at.elapsed) + current * self.window as u64
+    }
+
+    pub(super) const fn fresh(&self, at: Moment) -> u64 {
+        self.state(at.tick, 0, 0)
+    }
+
+    /// A state holds no time that could be moved, so a claim over a charge nobody owns is told by one charge more.
+    pub(super) const fn advanced(&self, state: u64) -> u64 {
+        let (number, previous, current) = self.parts(state);
+        self.state(number, previous, current + 1)
+    }
+
+    /// The previous and the current count as they are now.
+    const fn rolled(&self, state: u64, at: Moment) -> (u64, u64) {
+        let (_, previous, current) = self.parts(state);
+        match self.age(state, at) {
+            Some(0) | None => (previous, current),
+            Some(1) => (current, 0),
+            Some(_) => (0, 0),
+        }
+    }
+
+    /// How many windows ago a state was written; `None` if it lies ahead of the clock.
+    const fn age(&self, state: u64, at: Moment) -> Option<u64> {
+        let age = at.tick.wrapping_sub(self.parts(state).0) & self.ring_mask();
+        if age <= self.ring_mask() / 2 { Some(age) } else { None }
+    }
+
+    const fn ring_mask(&self) -> u64 {
+        (1 << (STATE_BITS - 2 * self.count_bits as u32)) - 1
+    }
+
+    const fn parts(&self, state: u64) -> (u64, u64, u64) {
+        let counts = (1 << self.count_bits) - 1;
+        (state >> (2 * self.count_bits), state >> self.count_bits & counts, state & counts)
+    }
+
+    const fn state(&self, window: u64, previous: u64, current: u64) -> u64 {
+        (window & self.ring_mask()) << (2 * self.count_bits) | previous << self.count_bits | current
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "no more than the limit")]
+    const fn requests(&self, room: u64) -> u32 {
+        quotient(room, self.window as u64) as u32
+    }
+
+    /// The time from now until `ticks` after the tick of now began.
+    const fn span(&self, ticks: u64, at: Moment) -> Nanos {
+        Nanos((ticks << self.shift) - at.fraction)
+    }
+}
+
+/// The quotient, rounded down; nothing divides by zero here, and then it would be 0.
+const fn quotient(dividend: u64, divisor: u64) -> u64 {
+    match dividend.checked_div(divisor) {
+        Some(quotient) => quotient,
+        None => 0,
+    }
+}
