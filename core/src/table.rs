@@ -468,3 +468,59 @@ impl Caller {
 
 /// 2⁶⁴ / φ, which spreads consecutive numbers (Knuth, TAOCP 3, §6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[cfg(test)]
+mod tests {
+    #![cfg(not(tollgate_loom))]
+
+    use super::storage::Fixed;
+    use super::*;
+    use crate::quota::Quota;
+    use alloc::vec::Vec;
+
+    const HOUR: u64 = 3_600_000_000_000;
+
+    fn words(table: &Table<Fixed<2>>) -> Vec<Word> {
+        table.slots().map(Slot::load).collect()
+    }
+
+    fn full(quota: Quota, overflow: Overflow, now: Nanos) -> Table<Fixed<2>> {
+        let table = Table::new(Fixed::new(), Rule::new(quota).unwrap(), overflow);
+        for caller in 0..200_u64 {
+            let _ = table.check(Key::from_fingerprint(caller.wrapping_mul(GOLDEN)), now, 1);
+        }
+        assert!(words(&table).iter().all(|word| !word.is_empty()));
+        table
+    }
+
+    #[test]
+    fn a_refusal_writes_nothing_but_a_state_that_lay_ahead() {
+        let second = Nanos::from_secs(1);
+        for quota in [Quota::per_minute(1), Quota::per_minute(1).sliding(), Quota::per_minute(1).burst(1)] {
+            for overflow in [Overflow::Inherit, Overflow::Refuse] {
+                let table = full(quota, overflow, Nanos(10 * HOUR));
+                let before = words(&table);
+                // Every caller is refused, whether it has a word or is a newcomer; so is a cost that never passes.
+                for caller in 0..1_000_u64 {
+                    let key = Key::from_fingerprint(caller.wrapping_mul(GOLDEN));
+                    let now = Nanos(10 * HOUR).saturating_add(second);
+                    assert!(!table.check(key, now, 1).passes() && !table.check(key, now, 2).passes());
+                    let _ = table.peek(key, now);
+                }
+                assert_eq!(words(&table), before, "{quota:?}, {overflow:?}");
+                // The clock fell back: one refusal brings the one caller's word to now.
+                let key = Key::from_fingerprint(0);
+                let own = before.iter().position(|word| word.is_committed_by(Tag::of(0))).unwrap();
+                assert!(!table.check(key, Nanos(HOUR), 1).passes());
+                let after = words(&table);
+                for (slot, (before, after)) in before.iter().zip(&after).enumerate() {
+                    assert_eq!(
+                        before != after,
+                        slot == own,
+                        "{quota:?}: slot {slot}, {before:?} became {after:?}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -20,11 +20,11 @@ const fn committed(tag: u8, start: u8, count: u8) -> Word { Word { tag, claim: f
 enum Overflow { Inherit, Forget }
 
 #[derive(Clone, Copy)]
-struct Rules { slots: usize, limit: u8, window: u8, overflow: Overflow, rule6: bool, keeps_lead: bool, requests: u8, refund: bool }
+struct Rules { slots: usize, limit: u8, window: u8, overflow: Overflow, rule6: bool, lead: u8, requests: u8, refund: bool }
 
 /// What a thread does next; each step makes at most one access to a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Step { Scan(usize), Claim(usize), Look(usize, usize), WithdrawOwn(usize), WithdrawOther(usize, usize), Commit(usize), Charge(usize), Refund(usize), Done }
+enum Step { Scan(usize), Claim(usize), Look(usize, usize), WithdrawOwn(usize), WithdrawOther(usize, usize), Commit(usize), Charge(usize), Settle(usize), Refund(usize), Done }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Thread { key: u8, now: u8, left: u8, admitted: u8, step: Step, expected: Word, next: Word, seen: [Word; SLOTS] }
@@ -35,9 +35,14 @@ struct State { slots: [Word; SLOTS], threads: Vec<Thread>, to_clear: Option<Word
 impl Rules {
     fn expired(&self, w: Word, now: u8) -> bool { now >= w.start && now - w.start >= self.window }
     fn free(&self, w: Word, now: u8) -> bool { w == EMPTY || (w.tag == 0 && w.count == 0) || self.expired(w, now) }
-    /// The quota arithmetic; a start ahead of `now` counts as now, and is kept or not.
+    /// A start ahead of `now` by more than the lead that is kept counts as now.
+    fn settled(&self, w: Word, now: u8) -> Word {
+        if w.start > now && w.start - now > self.lead { Word { start: now, ..w } } else { w }
+    }
+    /// The quota arithmetic.
     fn charged(&self, w: Word, now: u8) -> Option<Word> {
-        let (start, count) = if self.expired(w, now) { (now, 0) } else if self.keeps_lead { (w.start, w.count) } else { (w.start.min(now), w.count) };
+        let w = self.settled(w, now);
+        let (start, count) = if self.expired(w, now) { (now, 0) } else { (w.start, w.count) };
         (count < self.limit).then_some(committed(w.tag, start, count + 1))
     }
     fn withdrawn(&self, w: Word) -> Word {
@@ -79,7 +84,12 @@ fn advance(rules: &Rules, state: &State, who: usize) -> Option<State> {
                 t.seen = [EMPTY; SLOTS];
                 t.expected = w;
                 if w.claim { t.step = Step::Look(i, 0); }
-                else { match rules.charged(w, t.now) { Some(next) => { t.next = next; t.step = Step::Charge(i); } None => t.answer(false, rules) } }
+                else { match rules.charged(w, t.now) {
+                    Some(next) => { t.next = next; t.step = Step::Charge(i); }
+                    // A refusal writes nothing but a start that lay ahead of the clock.
+                    None if rules.settled(w, t.now) != w => { t.next = rules.settled(w, t.now); t.step = Step::Settle(i); }
+                    None => t.answer(false, rules),
+                } }
             } else if i + 1 < rules.slots { t.step = Step::Scan(i + 1); }
             else { match rules.claim(&t) {
                 Some((slot, claim)) => { t.expected = t.seen[slot]; t.next = claim; t.seen = [EMPTY; SLOTS]; t.step = Step::Claim(slot); }
@@ -100,6 +110,7 @@ fn advance(rules: &Rules, state: &State, who: usize) -> Option<State> {
         Step::WithdrawOwn(i) => { swap(&mut state.slots[i], t.expected, rules.withdrawn(t.expected)); t.restart(); }
         Step::WithdrawOther(i, j) => { let won = swap(&mut state.slots[j], t.next, rules.withdrawn(t.next)); t.next = EMPTY; t.step = Step::Look(i, if won { j + 1 } else { 0 }); }
         Step::Commit(i) | Step::Charge(i) => if swap(&mut state.slots[i], t.expected, t.next) { t.answer(true, rules); } else { t.restart(); },
+        Step::Settle(i) => { swap(&mut state.slots[i], t.expected, t.next); t.answer(false, rules); }
         Step::Refund(i) if i == rules.slots => t.request_over(),
         Step::Refund(i) => {
             let w = &mut state.slots[i];
@@ -145,7 +156,7 @@ fn main() {
     let mut sound = true;
     for rule6 in [false, true] {
         println!("== {}", if rule6 { "the rules of design.md" } else { "without rule 6: must be caught" });
-        let base = Rules { slots: 2, limit: 1, window: 3, overflow: Overflow::Inherit, rule6, keeps_lead: true, requests: 1, refund: false };
+        let base = Rules { slots: 2, limit: 1, window: 3, overflow: Overflow::Inherit, rule6, lead: u8::MAX, requests: 1, refund: false };
         let (b, c2) = (committed(4, 1, 1), committed(5, 1, 2));
         let held = [
             explore("3 threads, a slot is cleared meanwhile, limit 1", base, &[b], &[(1, 1); 3], Some(b)),
@@ -164,11 +175,16 @@ fn main() {
     println!("== Forget, a full table, and strangers who displace the caller");
     let (b, c2) = (committed(4, 1, 1), committed(5, 1, 2));
     let threads = [(1, 1), (1, 1), (1, 1), (1, 1), (2, 1), (3, 1)];
-    for keeps_lead in [false, true] {
-        let rules = Rules { slots: 2, limit: 4, window: 3, overflow: Overflow::Forget, rule6: true, keeps_lead, requests: 1, refund: false };
-        let name = if keeps_lead { "a start ahead of the clock is kept" } else { "it is written back to the clock: must be caught" };
-        sound &= explore(name, rules, &[b, c2], &threads, None) == keeps_lead;
+    // Six threads put a slot's time at most six ticks ahead, and the shipped lead is sixteen ticks or more.
+    for (lead, name) in [(0, "a start ahead of the clock is written back: must be caught"), (6, "a start a little ahead of the clock is kept")] {
+        let rules = Rules { slots: 2, limit: 4, window: 9, overflow: Overflow::Forget, rule6: true, lead, requests: 1, refund: false };
+        sound &= explore(name, rules, &[b, c2], &threads, None) == (lead > 0);
     }
+    // A clock that fell back: words far ahead are written back, also by refusals.
+    let far = Rules { slots: 2, limit: 1, window: 3, overflow: Overflow::Inherit, rule6: true, lead: 2, requests: 1, refund: false };
+    sound &= explore("the clock fell back, limit 1, Inherit", far, &[committed(1, 9, 1), committed(4, 9, 1)], &[(1, 1), (1, 1), (2, 1), (1, 2)], None);
+    let far = Rules { limit: 3, ..far };
+    sound &= explore("the clock fell back, limit 3, Inherit", far, &[committed(4, 9, 1), committed(5, 9, 2)], &[(1, 1), (1, 1), (2, 1), (1, 2)], None);
     println!("{}", if sound { "as expected" } else { "NOT as expected" });
     std::process::exit(i32::from(!sound));
 }
