@@ -469,10 +469,9 @@ impl Caller {
 /// 2⁶⁴ / φ, which spreads consecutive numbers (Knuth, TAOCP 3, §6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
+#[cfg(not(tollgate_loom))]
 #[cfg(test)]
 mod tests {
-    #![cfg(not(tollgate_loom))]
-
     use super::storage::Fixed;
     use super::*;
     use crate::quota::Quota;
