@@ -4,7 +4,7 @@ use crate::counters::{Count, Counters, Counts};
 use crate::credentials::Presented;
 use crate::key::Key;
 use crate::line::Slot;
-use crate::quota::{Charge, Quota, QuotaError, Rule};
+use crate::quota::{Charge, Rule};
 use crate::several::{Limit, Note, Steps};
 use crate::sync::AtomicU64;
 use crate::time::Nanos;
@@ -35,10 +35,10 @@ impl GlobalLimiter {
     /// A limiter for a `static` or `const`, where a quota that can't be enforced is a compile error.
     ///
     /// # Panics
-    /// If it is called at run time with a quota that fails [`Quota::validate`]; then use
+    /// If it is called at run time with a quota that fails [`Quota::validate`](crate::quota::Quota::validate); then use
     /// [`GlobalLimiter::try_new`].
     #[cfg(not(tollgate_loom))]
-    pub const fn new(quota: Quota) -> Self {
+    pub const fn new(quota: crate::quota::Quota) -> Self {
         match Self::try_new(quota) {
             Ok(limiter) => limiter,
             Err(error) => panic!("{}", error.message()),
@@ -50,7 +50,7 @@ impl GlobalLimiter {
     /// # Errors
     /// If the quota can't be enforced.
     #[cfg(not(tollgate_loom))]
-    pub const fn try_new(quota: Quota) -> Result<Self, QuotaError> {
+    pub const fn try_new(quota: crate::quota::Quota) -> Result<Self, crate::quota::QuotaError> {
         match Rule::new(quota) {
             Ok(rule) => Ok(Self { rule, counters: Counters::new(), word: AtomicU64::new(0) }),
             Err(error) => Err(error),

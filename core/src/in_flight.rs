@@ -3,8 +3,9 @@ use core::fmt;
 use crate::counters::{Count, Counts};
 use crate::credentials::Presented;
 use crate::key::Key;
+#[cfg(feature = "alloc")]
 use crate::limiter::BuildError;
-use crate::quota::{QuotaError, Rule};
+use crate::quota::Rule;
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
 use crate::table::storage::{Fixed, Storage};
@@ -62,7 +63,7 @@ impl<const N: usize> InFlight<Fixed<N>> {
     ///
     /// # Errors
     /// If the limit is out of range.
-    pub const fn try_new(limit: u32) -> Result<Self, QuotaError> {
+    pub const fn try_new(limit: u32) -> Result<Self, crate::quota::QuotaError> {
         match Rule::in_flight(limit) {
             Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, Overflow::Refuse) }),
             Err(error) => Err(error),

@@ -8,8 +8,16 @@
 //!
 //! # Needs
 //! Neither an allocator nor an operating system. The time is an argument. Targets without 64-bit atomics are
-//! served by the crate `portable-atomic`, which must be told how, by its feature `unsafe-assume-single-core`
-//! or `critical-section` in the binary's own `Cargo.toml`; it then disables interrupts for a few instructions.
+//! served by the crate `portable-atomic`, which must be told how in the binary's own `Cargo.toml`:
+//!
+//! | processor | feature of `portable-atomic` | what an atomic operation is then |
+//! |---|---|---|
+//! | one core (most microcontrollers) | `unsafe-assume-single-core` | interrupts are off for a few instructions |
+//! | without compare-and-swap (Cortex-M0), several cores or unprivileged code | `critical-section` | whatever the binary's critical section does |
+//!
+//! **On cores that have a 32-bit compare-and-swap (Cortex-M3 and above) `critical-section` is ignored**, and without
+//! `unsafe-assume-single-core` each operation takes a global spin lock: an interrupt that checks a caller while the main
+//! program holds it waits for ever.
 //!
 //! # Example
 //! ```

@@ -106,9 +106,10 @@ impl<S: Storage> RateLimiter<S> {
     /// A service's own credential exempts the request; anything else is counted, a forgery too. A refusal
     /// counts nothing.
     ///
-    /// `now` comes from a clock that does not run backwards by much. Where it does, nobody is locked out for
-    /// more than a window (and under 1 % of it); a jump forward grants at most one window early, and threads
-    /// whose clocks disagree by d may open a window d early.
+    /// `now` comes from a clock that does not run backwards by much. Where it does, nobody is locked out for more than
+    /// a window (with GCRA, the time of a burst and half of it), and the larger of 1/128 of it and 100 ms. A jump
+    /// forward grants at most one window early. Threads whose clocks disagree by up to 100 ms gain nothing; by more,
+    /// they may open a window that much early.
     ///
     /// # Security
     /// The answer is as good as the key: see [`Origin`](crate::Origin) for addresses and

@@ -3,8 +3,10 @@ use core::fmt;
 use crate::counters::Counts;
 use crate::credentials::Presented;
 use crate::key::Key;
-use crate::limiter::{BuildError, RateLimiter};
-use crate::quota::{QuotaError, Rule};
+#[cfg(feature = "alloc")]
+use crate::limiter::BuildError;
+use crate::limiter::RateLimiter;
+use crate::quota::Rule;
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
 use crate::table::storage::{Fixed, Storage};
@@ -61,7 +63,7 @@ impl<const N: usize> Penalty<Fixed<N>> {
     ///
     /// # Errors
     /// If the figures can't be enforced.
-    pub const fn try_new(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, QuotaError> {
+    pub const fn try_new(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, crate::quota::QuotaError> {
         match Rule::penalty(strikes, period, out) {
             Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, Overflow::Refuse) }),
             Err(error) => Err(error),

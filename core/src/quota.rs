@@ -213,7 +213,7 @@ impl QuotaError {
             Self::WindowTooLong { .. } => "the window is too long: use at most 2^62 ns (146 years)",
             Self::LimitTooLarge { .. } => {
                 "the limit does not fit beside the time in a word: use at most 4,194,303 with a fixed window and \
-                 131,071 with a sliding one"
+                 65,535 with a sliding one"
             }
             Self::ZeroBurst => "the burst is 0, which would refuse everybody: use at least 1",
             Self::BurstTooLarge { .. } => {
@@ -242,6 +242,9 @@ impl fmt::Display for QuotaError {
 
 impl Error for QuotaError {}
 
+/// Clocks of different threads may disagree by this much, in nanoseconds, without anybody gaining by it: a state that
+/// lies ahead of the clock by no more is kept.
+const SKEW: u64 = 100_000_000;
 const SHORTEST_WINDOW: u64 = 2048;
 const LONGEST_WINDOW: u64 = 1 << 62;
 
@@ -485,7 +488,7 @@ mod tests {
             Quota::new(1, Nanos(2047)),
             Quota::new(1, Nanos(1 << 63)),
             Quota::per_minute(u32::MAX),
-            Quota::per_minute(131_072).sliding(),
+            Quota::per_minute(65_536).sliding(),
             Quota::per_minute(1).burst(0),
             Quota::per_minute(1).burst(u32::MAX),
             Quota::at_most(1).in_any(Nanos::from_secs(1)),

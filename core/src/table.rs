@@ -341,8 +341,12 @@ impl<S: Lines> Table<S> {
         let &Request { rule, at, key, cost } = request;
         let victims = seen.iter().enumerate().filter(|(_, word)| !word.is_claim());
         let victim = victims.min_by_key(|(_, word)| (rule.weight(word.state(), at), !word.is_residue()));
-        let soonest = || {
-            let waits = seen.iter().map(|word| rule.over_in(word.state(), at));
+        // Before a newcomer is told to wait, words that lie ahead of the clock are brought to now.
+        let wait = || {
+            let waits = seen.iter().enumerate().map(|(place, &word)| {
+                settle(&rule, candidates.slot(place), word, at);
+                rule.over_in(word.state(), at)
+            });
             waits.min().unwrap_or(rule.window()).max(rule.shortest_wait())
         };
         match (self.overflow, victim) {
@@ -377,7 +381,7 @@ impl<S: Lines> Table<S> {
                     .enumerate()
                     .for_each(|(place, &word)| settle(&rule, candidates.slot(place), word, at));
                 self.counters.add(Count::RefusedByOverflow);
-                Err(self.refused(request, soonest(), Reason::Overflow))
+                Err(self.refused(request, wait(), Reason::Overflow))
             }
         }
     }

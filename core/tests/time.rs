@@ -123,7 +123,8 @@ fn the_ring_comes_round() {
             };
             assert!(first.remaining == quota.limit() - 1 || !swept && first.remaining == quota.limit() - 11);
             let resets = first.resets_in.0;
-            assert!(resets <= 3000 + 3000 / 100, "{absent} windows: resets in {resets}");
+            // On so short a ring a lead of 1/64 of it is kept.
+            assert!(resets <= 3000 + 16_384 / 64, "{absent} windows: resets in {resets}");
             let Verdict::Admitted(next) = limiter.check(key(1), Presented::Absent, Nanos(then + resets))
             else {
                 panic!("refused far below the limit")

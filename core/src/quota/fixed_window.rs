@@ -15,9 +15,6 @@ pub(crate) struct FixedWindow {
 
 /// A window has `2^TICK_BITS` ticks or more, and fewer than twice as many.
 const TICK_BITS: u32 = 11;
-/// A state whose start lies ahead of the clock by no more than window / LEAD keeps it: that much comes from
-/// rule 6 (a claim takes the tick after its predecessor's), and taking it back would let a claim recur.
-const LEAD: u64 = 128;
 
 impl FixedWindow {
     #[expect(clippy::cast_possible_truncation, reason = "a window has fewer than 4,096 ticks")]
@@ -90,10 +87,10 @@ impl FixedWindow {
         }
     }
 
-    /// The same state, brought to now if it lies ahead of the clock by more than rule 6 puts it there.
+    /// The same state, brought to now if it lies too far ahead of the clock.
     #[inline]
     pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
-        self.layout.settled(state, at, self.window as u64 / LEAD)
+        self.layout.settled(state, at, self.window as u64)
     }
 
     /// Gives back `cost` of what was charged when `charged` was written; `None` if its window has passed.

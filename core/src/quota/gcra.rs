@@ -1,7 +1,7 @@
 //! `[ theoretical arrival time ]`: the generic cell rate algorithm (ITU-T I.371, annex A), a leaky bucket as one
 //! number.
 
-use super::{Charge, Moment, Quota, QuotaError};
+use super::{Charge, Moment, Quota, QuotaError, SKEW};
 use crate::time::Nanos;
 use crate::word::STATE_BITS;
 
@@ -24,8 +24,8 @@ const TICK_BITS: u32 = 10;
 const RING: u64 = (1 << STATE_BITS) - 1;
 /// A ring is four times as long as the whole debt, or longer.
 const LONGEST_DEBT: u64 = 1 << (STATE_BITS - 2);
-/// A debt may exceed the burst by interval / LEEWAY, and twice that before it is taken for a clock that fell back:
-/// rule 6 puts claims some ticks ahead of the clock, and no caller is to be refused for that.
+/// A debt may exceed the burst by interval / LEEWAY: rule 6 puts claims some ticks ahead of the clock, and no caller is
+/// to be refused for that.
 const LEEWAY: u64 = 256;
 /// Ticks as fine as a rate of 2³² in the shortest window may need.
 const FINEST: i8 = -40;
@@ -122,16 +122,19 @@ impl Gcra {
     /// The same state, brought to a whole debt from now if it lies further ahead of the clock than rule 6 puts it.
     #[inline]
     pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
-        if lead(state, at) > self.most() + self.leeway() { after(at, self.full()) } else { state }
+        if lead(state, at) > self.most() + self.kept() { after(at, self.full()) } else { state }
     }
 
     /// Gives back `cost` of what was charged when `charged` was written; `None` if its time has passed.
     pub(super) const fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
-        if lead(charged, at) == 0 {
+        let unpaid = lead(charged, at);
+        if unpaid == 0 {
             return None;
         }
-        let debt = lead(state, at).saturating_sub(cost as u64 * self.interval as u64);
-        Some(after(at, debt))
+        // What time has paid of the charge is not given back, or the caller would gain by it.
+        let cost = cost as u64 * self.interval as u64;
+        let back = if cost < unpaid { cost } else { unpaid };
+        Some(after(at, lead(state, at).saturating_sub(back)))
     }
 
     /// The state of the same caller without any charge.
@@ -177,6 +180,18 @@ impl Gcra {
         self.burst as u64 * self.interval as u64
     }
 
+    /// By how much a debt may exceed the most and be kept: half of it, or the clocks' disagreement. Each write back
+    /// forgives what it takes away, so it must not happen because one thread's clock is behind another's.
+    const fn kept(&self) -> u64 {
+        let skew = match self.scale {
+            0.. => SKEW >> self.scale,
+            -7..0 => SKEW << self.scale.unsigned_abs(),
+            _ => LONGEST_DEBT,
+        };
+        let skew = if skew < LONGEST_DEBT / 2 { skew } else { LONGEST_DEBT / 2 };
+        if skew > self.full() / 2 { skew } else { self.full() / 2 }
+    }
+
     const fn leeway(&self) -> u64 {
         self.interval as u64 / LEEWAY
     }
@@ -202,6 +217,7 @@ impl Gcra {
     const fn nanos(&self, ticks: u64) -> Nanos {
         let scale = self.scale.unsigned_abs() as u32;
         match self.scale {
+            0.. if ticks.leading_zeros() < scale => Nanos::MAX,
             0.. => Nanos(ticks << scale),
             _ => Nanos((ticks + (1 << scale) - 1) >> scale),
         }

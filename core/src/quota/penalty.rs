@@ -20,8 +20,6 @@ pub(crate) struct Penalty {
 
 /// The shorter of the two times has `2^TICK_BITS` ticks or more.
 const TICK_BITS: u32 = 11;
-/// As with a fixed window, a small lead over the clock is kept.
-const LEAD: u64 = 128;
 const SHORTEST: u64 = 1 << TICK_BITS;
 const LONGEST: u64 = 1 << 62;
 
@@ -106,10 +104,10 @@ impl Penalty {
         }
     }
 
-    /// The same state, brought to now if it lies ahead of the clock by more than rule 6 puts it there.
+    /// The same state, brought to now if it lies too far ahead of the clock.
     pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
         let shorter = if self.period < self.out { self.period } else { self.out };
-        self.layout.settled(state, at, shorter / LEAD)
+        self.layout.settled(state, at, shorter)
     }
 
     /// Strikes are not given back.

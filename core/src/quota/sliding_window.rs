@@ -20,8 +20,8 @@ pub(crate) struct SlidingWindow {
 
 /// A window has at least `2^TICK_BITS` ticks, if it has as many nanoseconds.
 const TICK_BITS: u32 = 24;
-/// A ring has four windows or more, so that "past" and "ahead" can be told apart.
-const SHORTEST_RING_BITS: u32 = 2;
+/// A ring has eight windows or more, so that a state two windows past can be told from one ahead.
+const SHORTEST_RING_BITS: u32 = 3;
 
 impl SlidingWindow {
     #[expect(clippy::cast_possible_truncation, reason = "each is bounded in the lines above it")]
@@ -84,6 +84,7 @@ impl SlidingWindow {
     #[inline]
     pub(super) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
         let state = self.settled(state, at);
+        let (at, early) = self.seen_from(state, at);
         let (previous, current) = self.rolled(state, at);
         let (limit, window) = (self.limit as u64, self.window as u64);
         // In units of one request × one tick; all below 2¹⁷ × 2²⁵.
@@ -95,7 +96,7 @@ impl SlidingWindow {
             return Charge::Admitted {
                 state: self.state(at.tick, previous, current),
                 remaining: self.requests(room - wanted),
-                resets_in: self.span(if current > 0 { 2 * window } else { window } - at.elapsed, at),
+                resets_in: self.span(early + if current > 0 { 2 * window } else { window } - at.elapsed, at),
             };
         }
         // In this window, once enough of the previous one is out of sight; else in the next, likewise.
@@ -109,24 +110,45 @@ impl SlidingWindow {
         Charge::Refused {
             state,
             remaining: self.requests(room.saturating_sub(in_sight)),
-            retry_after: self.span(wait, at),
+            retry_after: self.span(early + wait, at),
         }
     }
 
-    /// The same counts, in the clock's window if they lie ahead of it.
+    /// The same counts, in the clock's window if they lie ahead of it by more than one: another thread's clock may
+    /// have seen the next window begin, and written back it would lose what the window before it counted.
     #[inline]
     pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
         let (_, previous, current) = self.parts(state);
-        if self.age(state, at).is_some() { state } else { self.state(at.tick, previous, current) }
+        if self.age(state, at).is_some() || self.is_next(state, at) {
+            state
+        } else {
+            self.state(at.tick, previous, current)
+        }
+    }
+
+    /// Whether a state is of the window after the clock's.
+    const fn is_next(&self, state: u64, at: Moment) -> bool {
+        self.parts(state).0 == at.tick.wrapping_add(1) & self.ring_mask()
+    }
+
+    /// From when a state is looked at: now, or the begin of the next window if it is of that; and the ticks until then.
+    const fn seen_from(&self, state: u64, at: Moment) -> (Moment, u64) {
+        if self.is_next(state, at) {
+            let next = Moment { tick: at.tick.wrapping_add(1), elapsed: 0, ..at };
+            (next, self.window as u64 - at.elapsed)
+        } else {
+            (at, 0)
+        }
     }
 
     /// Gives back `cost` of what was charged when `charged` was written; `None` if it is out of sight.
     pub(super) const fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
         let (number, previous, current) = self.parts(state);
         let (then, _, _) = self.parts(charged);
-        match (self.age(charged, at), number.wrapping_sub(then) & self.ring_mask()) {
-            (Some(0 | 1), 0) => Some(self.state(number, previous, current.saturating_sub(cost as u64))),
-            (Some(0 | 1), 1) => Some(self.state(number, previous.saturating_sub(cost as u64), current)),
+        let in_sight = self.is_next(charged, at) || matches!(self.age(charged, at), Some(0 | 1));
+        match (in_sight, number.wrapping_sub(then) & self.ring_mask()) {
+            (true, 0) => Some(self.state(number, previous, current.saturating_sub(cost as u64))),
+            (true, 1) => Some(self.state(number, previous.saturating_sub(cost as u64), current)),
             _ => None,
         }
     }
@@ -152,14 +174,16 @@ impl SlidingWindow {
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
         let window = self.window as u64;
+        let (at, early) = self.seen_from(state, at);
         match self.age(state, at) {
             _ if self.is_over(state, at) => Nanos::ZERO,
-            Some(1) => self.span(window - at.elapsed, at),
-            _ => self.span(2 * window - at.elapsed, at),
+            Some(1) => self.span(early + window - at.elapsed, at),
+            _ => self.span(early + 2 * window - at.elapsed, at),
         }
     }
 
     pub(super) const fn weight(&self, state: u64, at: Moment) -> u64 {
+        let (at, _) = self.seen_from(state, at);
         let (previous, current) = self.rolled(state, at);
         previous * (self.window as u64 - at.elapsed) + current * self.window as u64
     }

@@ -1,6 +1,6 @@
 //! `[ time | count ]`, the layout that several rules share: a tick on a ring, and a number.
 
-use super::{Moment, log2};
+use super::{Moment, SKEW, log2};
 use crate::time::Nanos;
 use crate::word::STATE_BITS;
 
@@ -24,6 +24,9 @@ pub(super) enum Side {
 /// A ring is at least this many times as long as the longest span that a rule measures, so that "past" and "ahead" can
 /// be told apart.
 const SHORTEST_RING: u64 = 4;
+
+/// A rule that measures a span keeps a lead of span / LEAD, which is sixteen ticks or more.
+const LEAD: u64 = 128;
 
 impl TimedCount {
     /// The layout for ticks of `2^shift` ns, spans of up to `longest` ticks and counts of up to `most`; the largest
@@ -78,13 +81,23 @@ impl TimedCount {
         if age <= half { Side::Past(age) } else { Side::Ahead(self.ring_mask() + 1 - age) }
     }
 
-    /// The same state, with the time now if it lies ahead of the clock by more than `most`.
+    /// The same state, with the time now if it lies too far ahead of the clock: further than rule 6 puts it in a rule
+    /// that measures `span`, and than clocks disagree. A smaller lead is kept: written back, a claim could recur, and
+    /// each of two clocks would undo what the other one wrote.
     #[inline]
-    pub(super) const fn settled(&self, state: u64, at: Moment, most: u64) -> u64 {
+    pub(super) const fn settled(&self, state: u64, at: Moment, span: u64) -> u64 {
         match self.side(state, at) {
-            Side::Ahead(lead) if lead > most => self.state(self.now(at), self.parts(state).1),
+            Side::Ahead(lead) if lead > span / LEAD && lead > self.skew() => {
+                self.state(self.now(at), self.parts(state).1)
+            }
             _ => state,
         }
+    }
+
+    /// How far clocks may disagree, in ticks; on a short ring, as far as it can be told from the past.
+    const fn skew(&self) -> u64 {
+        let (skew, most) = (SKEW >> self.shift, self.ring_mask() / 64);
+        if skew < most { skew } else { most }
     }
 
     /// No charge, now or a tick after the time of the word that stood here.
