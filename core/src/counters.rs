@@ -9,7 +9,7 @@ pub(crate) struct Counters([Stripe; STRIPES]);
 
 /// A pair of cache lines, which is what processors fetch.
 #[derive(Debug)]
-#[repr(align(128))]
+#[cfg_attr(target_has_atomic = "64", repr(align(128)))]
 struct Stripe([Tally; KINDS]);
 
 /// What is counted.

@@ -5,7 +5,7 @@ use crate::credentials::Presented;
 use crate::key::Key;
 #[cfg(feature = "alloc")]
 use crate::limiter::BuildError;
-use crate::quota::Rule;
+use crate::quota::InFlight as Rule;
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
 use crate::table::storage::{Fixed, Storage};
@@ -42,7 +42,7 @@ pub type BoxedInFlight = InFlight<Boxed>;
 /// # Ok::<(), tollgate::Refusal>(())
 /// ```
 pub struct InFlight<S> {
-    table: Table<S>,
+    table: Table<S, Rule>,
 }
 
 // Under loom atomics can't be made in a const.
@@ -64,8 +64,8 @@ impl<const N: usize> InFlight<Fixed<N>> {
     /// # Errors
     /// If the limit is out of range.
     pub const fn try_new(limit: u32) -> Result<Self, crate::quota::QuotaError> {
-        match Rule::in_flight(limit) {
-            Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, Overflow::Refuse) }),
+        match Rule::new(limit) {
+            Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, rule.dial(), Overflow::Refuse) }),
             Err(error) => Err(error),
         }
     }
@@ -78,9 +78,9 @@ impl InFlight<Boxed> {
     /// # Errors
     /// If the limit is out of range, the capacity is 0, or the memory is not to be had.
     pub fn with_capacity(limit: u32, capacity: usize) -> Result<Self, BuildError> {
-        let rule = Rule::in_flight(limit).map_err(BuildError::Quota)?;
+        let rule = Rule::new(limit).map_err(BuildError::Quota)?;
         let storage = Boxed::for_callers(capacity).ok_or(BuildError::without_room(capacity))?;
-        Ok(Self { table: Table::new(storage, rule, Overflow::Refuse) })
+        Ok(Self { table: Table::new(storage, rule, rule.dial(), Overflow::Refuse) })
     }
 }
 

@@ -83,12 +83,12 @@ pub use in_flight::{FixedInFlight, InFlight, InFlightGuard};
 pub use key::{Key, Keyer};
 #[cfg(feature = "alloc")]
 pub use limiter::BoxedLimiter;
-pub use limiter::{BuildError, Limiter, Occupancy, RateLimiter, SetQuotaError};
+pub use limiter::{BuildError, FixedWindowLimiter, Limiter, Occupancy, RateLimiter, SetQuotaError};
 pub use origin::Origin;
 #[cfg(feature = "alloc")]
 pub use penalty::BoxedPenalty;
 pub use penalty::{FixedPenalty, Penalty};
-pub use quota::{AtMost, Quota, QuotaError};
+pub use quota::{AtMost, FixedWindow, Gcra, Quota, QuotaError, Rule, SlidingWindow};
 pub use several::{AllVerdict, Limit, check_all};
 pub use table::Overflow;
 #[cfg(feature = "alloc")]

@@ -21,13 +21,13 @@
 //!    other. Both threads would choose the same, since the order is by place and not by caller or thread.
 //! 3. A commit is a compare-and-swap from the claim's exact word. It fails once the claim was withdrawn, and the
 //!    same word never stands in that slot again: a residue keeps the claim's time, and a claim over it takes a
-//!    later one (rule 6, [`Rule::fresh`] and [`Rule::advanced`]).
+//!    later one (rule 6, [`Arithmetic::fresh`] and [`Arithmetic::advanced`]).
 //!
 //! Anybody may resolve a claim that it finds, so no thread waits for another: not for one that was preempted,
 //! and not for one that it has itself interrupted.
 
 use crate::flaw;
-use crate::quota::{Charge, Moment, Rule};
+use crate::quota::{Arithmetic, Charge, Moment};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::{Tag, Word};
 
@@ -155,7 +155,7 @@ impl<'t> Candidates<'t> {
         &self,
         place: Place,
         claim: Word,
-        rule: &Rule,
+        rule: &impl Arithmetic,
         at: Moment,
         cost: u32,
         mut withdrawn: impl FnMut(),
@@ -197,7 +197,7 @@ impl<'t> Candidates<'t> {
     }
 
     /// Takes a claim back. Its state stays, so that the next claim of this slot knows which time is taken.
-    fn withdraw(&self, place: Place, claim: Word, rule: &Rule, at: Moment) -> bool {
+    fn withdraw(&self, place: Place, claim: Word, rule: &impl Arithmetic, at: Moment) -> bool {
         let leave = if flaw::no_rule_6() && rule.is_reusable(claim.state(), at) {
             Word::EMPTY
         } else {

@@ -6,7 +6,7 @@ use crate::key::Key;
 #[cfg(feature = "alloc")]
 use crate::limiter::BuildError;
 use crate::limiter::RateLimiter;
-use crate::quota::Rule;
+use crate::quota::{Arithmetic, Penalty as Rule};
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
 use crate::table::storage::{Fixed, Storage};
@@ -41,7 +41,7 @@ pub type BoxedPenalty = Penalty<Boxed>;
 /// assert_eq!((refusal.reason, refusal.retry_after.whole_secs_up()), (Reason::Penalty, 3600));
 /// ```
 pub struct Penalty<S> {
-    table: Table<S>,
+    table: Table<S, Rule>,
 }
 
 // Under loom atomics can't be made in a const.
@@ -64,8 +64,8 @@ impl<const N: usize> Penalty<Fixed<N>> {
     /// # Errors
     /// If the figures can't be enforced.
     pub const fn try_new(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, crate::quota::QuotaError> {
-        match Rule::penalty(strikes, period, out) {
-            Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, Overflow::Refuse) }),
+        match Rule::new(strikes, period, out) {
+            Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, rule.dial(), Overflow::Refuse) }),
             Err(error) => Err(error),
         }
     }
@@ -83,9 +83,9 @@ impl Penalty<Boxed> {
         out: Nanos,
         capacity: usize,
     ) -> Result<Self, BuildError> {
-        let rule = Rule::penalty(strikes, period, out).map_err(BuildError::Quota)?;
+        let rule = Rule::new(strikes, period, out).map_err(BuildError::Quota)?;
         let storage = Boxed::for_callers(capacity).ok_or(BuildError::without_room(capacity))?;
-        Ok(Self { table: Table::new(storage, rule, Overflow::Refuse) })
+        Ok(Self { table: Table::new(storage, rule, rule.dial(), Overflow::Refuse) })
     }
 }
 
@@ -125,7 +125,7 @@ impl<S: Storage> Penalty<S> {
     }
 }
 
-impl<S: Storage> RateLimiter<S> {
+impl<S: Storage, R: Arithmetic> RateLimiter<S, R> {
     /// Decides one request as [`check`](Self::check) does, and puts a caller that is refused too often out for longer.
     /// The wait of a refusal is the one that is enforced.
     pub fn check_with_penalty<P: Storage>(

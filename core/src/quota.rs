@@ -16,11 +16,11 @@ mod penalty;
 mod sliding_window;
 mod timed_count;
 
-use fixed_window::FixedWindow;
-use gcra::Gcra;
-use in_flight::InFlight;
-use penalty::Penalty;
-use sliding_window::SlidingWindow;
+pub use fixed_window::FixedWindow;
+pub use gcra::Gcra;
+pub(crate) use in_flight::InFlight;
+pub(crate) use penalty::Penalty;
+pub use sliding_window::SlidingWindow;
 
 /// How much one caller may do: a number of requests in a window, and how the window moves.
 ///
@@ -162,6 +162,15 @@ impl Quota {
         }
     }
 
+    /// The arithmetic of a fixed window, for limiters that have no other.
+    pub(crate) const fn fixed_window(self) -> Result<FixedWindow, QuotaError> {
+        match Rule::new(self) {
+            Ok(Rule::FixedWindow(rule)) => Ok(rule),
+            Ok(_) => Err(QuotaError::OtherAlgorithm),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Requests that pass in each window in the long run.
     const fn rate(&self) -> u32 {
         match self.algorithm {
@@ -194,6 +203,8 @@ pub enum QuotaError {
         /// The largest limit that fits with this window.
         largest: u32,
     },
+    /// The limiter's type computes with another algorithm.
+    OtherAlgorithm,
     /// The burst is zero.
     ZeroBurst,
     /// The burst leaves no rate of the promise, or its debt does not fit in a word.
@@ -214,6 +225,9 @@ impl QuotaError {
             Self::LimitTooLarge { .. } => {
                 "the limit does not fit beside the time in a word: use at most 4,194,303 with a fixed window and \
                  65,535 with a sliding one"
+            }
+            Self::OtherAlgorithm => {
+                "this limiter computes fixed windows only: use a quota without .sliding() and .burst(), or a Limiter"
             }
             Self::ZeroBurst => "the burst is 0, which would refuse everybody: use at least 1",
             Self::BurstTooLarge { .. } => {
@@ -248,21 +262,25 @@ const SKEW: u64 = 100_000_000;
 const SHORTEST_WINDOW: u64 = 2048;
 const LONGEST_WINDOW: u64 = 1 << 62;
 
-/// A quota's arithmetic with its field widths: pure functions on one 36-bit state.
+/// The arithmetic of whatever kind of quota a limiter was built with, with its field widths.
 ///
-/// Each kind of quota is a file beside this one with the same functions; this is where they are told apart.
+/// Each kind is a file beside this one with the same functions; here they are told apart. It is what a
+/// [`RateLimiter`](crate::RateLimiter) computes with, unless its type names one kind, for programs that have no room for
+/// the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rule {
+#[non_exhaustive]
+pub enum Rule {
+    /// See [`Quota::per_minute`].
     FixedWindow(FixedWindow),
+    /// See [`Quota::sliding`].
     SlidingWindow(SlidingWindow),
+    /// See [`Quota::burst`].
     Gcra(Gcra),
-    InFlight(InFlight),
-    Penalty(Penalty),
 }
 
 /// A point in time as a rule sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Moment {
+pub struct Moment {
     /// Ticks since the clock's zero, or windows where these are the clock's own; the first is 1. Only its lowest bits
     /// fit a state.
     tick: u64,
@@ -274,7 +292,7 @@ pub(crate) struct Moment {
 
 /// What the arithmetic says to one request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Charge {
+pub enum Charge {
     /// It passes if `state` is written.
     Admitted { state: u64, remaining: u32, resets_in: Nanos },
     /// It does not pass; `state` is what should stand there, the old one unless that lay ahead of the clock.
@@ -288,8 +306,6 @@ macro_rules! of_kind {
             Rule::FixedWindow($rule) => $call,
             Rule::SlidingWindow($rule) => $call,
             Rule::Gcra($rule) => $call,
-            Rule::InFlight($rule) => $call,
-            Rule::Penalty($rule) => $call,
         }
     };
 }
@@ -322,67 +338,42 @@ impl Rule {
         }
     }
 
-    /// At most `limit` requests under way.
-    pub(crate) const fn in_flight(limit: u32) -> Result<Self, QuotaError> {
-        match InFlight::new(limit) {
-            Ok(rule) => Ok(Self::InFlight(rule)),
-            Err(error) => Err(error),
-        }
-    }
+    // The functions of `Arithmetic`.
 
-    /// After so many `strikes` in a `period`, `out` for longer.
-    pub(crate) const fn penalty(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, QuotaError> {
-        match Penalty::new(strikes, period, out) {
-            Ok(rule) => Ok(Self::Penalty(rule)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The most that passes at once.
     pub(crate) const fn limit(&self) -> u32 {
         of_kind!(self, rule => rule.limit())
     }
 
-    /// The wait to advise where no state says: one tick, after which claims are long resolved.
     pub(crate) const fn shortest_wait(&self) -> Nanos {
         of_kind!(self, rule => rule.shortest_wait())
     }
 
-    /// The time in which a caller that has used everything has everything again; of sliding windows, half of it.
     pub(crate) const fn window(&self) -> Nanos {
         of_kind!(self, rule => rule.window())
     }
 
-    /// The figures that may change while counts stay, in one number.
     pub(crate) const fn dial(&self) -> u64 {
         of_kind!(self, rule => rule.dial())
     }
 
-    /// The same rule with the figures of `dial`.
     #[inline]
-    pub(crate) const fn with_dial(&self, dial: u64) -> Self {
+    pub(crate) const fn with_dial(self, dial: u64) -> Self {
         match self {
             Self::FixedWindow(rule) => Self::FixedWindow(rule.with_dial(dial)),
             Self::SlidingWindow(rule) => Self::SlidingWindow(rule.with_dial(dial)),
             Self::Gcra(rule) => Self::Gcra(rule.with_dial(dial)),
-            Self::InFlight(rule) => Self::InFlight(rule.with_dial(dial)),
-            Self::Penalty(rule) => Self::Penalty(rule.with_dial(dial)),
         }
     }
 
-    /// Whether states of one rule mean the same under the other, so that only the dial differs.
     pub(crate) const fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::FixedWindow(rule), Self::FixedWindow(other)) => rule.is_like(other),
             (Self::SlidingWindow(rule), Self::SlidingWindow(other)) => rule.is_like(other),
             (Self::Gcra(rule), Self::Gcra(other)) => rule.is_like(other),
-            (Self::InFlight(rule), Self::InFlight(other)) => rule.is_like(other),
-            (Self::Penalty(rule), Self::Penalty(other)) => rule.is_like(other),
             _ => false,
         }
     }
 
-    /// A quarter of the ring of times, or of windows' numbers.
     pub(crate) const fn quarter_ring(&self) -> Nanos {
         of_kind!(self, rule => rule.quarter_ring())
     }
@@ -392,83 +383,136 @@ impl Rule {
         of_kind!(self, rule => rule.moment(now))
     }
 
-    /// Charges `cost` to a state.
     #[inline]
     pub(crate) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
         of_kind!(self, rule => rule.charge(state, at, cost))
     }
 
-    /// The same state, brought to now if it lies ahead of the clock by more than it should: the clock fell back, or
-    /// nobody looked at the state for half a ring.
     #[inline]
     pub(crate) const fn settled(&self, state: u64, at: Moment) -> u64 {
         of_kind!(self, rule => rule.settled(state, at))
     }
 
-    /// The state after a refund of `cost`, which was charged when `charged` was written; `None` if that charge no
-    /// longer counts.
     pub(crate) const fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
         of_kind!(self, rule => rule.refund(state, charged, cost, at))
     }
 
-    /// The state of the same caller without any charge.
     pub(crate) const fn cleared(&self, state: u64, at: Moment) -> u64 {
-        match self {
-            Self::FixedWindow(rule) => rule.cleared(state),
-            Self::SlidingWindow(rule) => rule.cleared(state),
-            Self::Gcra(rule) => rule.cleared(state, at),
-            Self::InFlight(rule) => rule.cleared(state),
-            Self::Penalty(rule) => rule.cleared(state),
-        }
+        of_kind!(self, rule => rule.cleared(state, at))
     }
 
-    /// Whether a committed state no longer restrains anybody.
     #[inline]
     pub(crate) const fn is_over(&self, state: u64, at: Moment) -> bool {
         of_kind!(self, rule => rule.is_over(state, at))
     }
 
-    /// Whether a whole window has passed since the state's time: a claim's author died, and a word may be cleared.
     pub(crate) const fn is_dead(&self, state: u64, at: Moment) -> bool {
         of_kind!(self, rule => rule.is_dead(state, at))
     }
 
-    /// Whether a residue's state may be claimed over, because nobody paid for it.
     pub(crate) const fn is_reusable(&self, state: u64, at: Moment) -> bool {
-        match self {
-            // No time tells the next claim from this one before the window is over.
-            Self::SlidingWindow(_) => false,
-            rule => rule.weight(state, at) == 0,
-        }
+        of_kind!(self, rule => rule.is_reusable(state, at))
     }
 
-    /// The time until a state no longer restrains anybody; zero if it doesn't.
     pub(crate) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
         of_kind!(self, rule => rule.over_in(state, at))
     }
 
-    /// How much a state restrains its owner: the victim of an overflow is the one with the least.
     pub(crate) const fn weight(&self, state: u64, at: Moment) -> u64 {
         of_kind!(self, rule => rule.weight(state, at))
     }
 
-    /// The state of a caller that has done nothing. Its time is `at`, or, over a word that was `before`, a tick
-    /// after that word's if it is not earlier: so that no claim ever recurs in a slot.
     pub(crate) const fn fresh(&self, before: Option<u64>, at: Moment) -> u64 {
-        match self {
-            Self::FixedWindow(rule) => rule.fresh(before, at),
-            Self::SlidingWindow(rule) => rule.fresh(at),
-            Self::Gcra(rule) => rule.fresh(before, at),
-            Self::InFlight(rule) => rule.fresh(before, at),
-            Self::Penalty(rule) => rule.fresh(before, at),
-        }
+        of_kind!(self, rule => rule.fresh(before, at))
     }
 
-    /// The same state a tick later: how a charge nobody owns is inherited, so that no claim ever recurs.
     pub(crate) const fn advanced(&self, state: u64) -> u64 {
         of_kind!(self, rule => rule.advanced(state))
     }
 }
+
+/// What a table asks of a rule: pure functions on one 36-bit state.
+pub trait Arithmetic: Copy {
+    /// The most that passes at once.
+    fn limit(&self) -> u32;
+    /// The wait to advise where no state says: one tick, after which claims are long resolved.
+    fn shortest_wait(&self) -> Nanos;
+    /// The time in which a caller that has used everything has everything again; of sliding windows, half of it.
+    fn window(&self) -> Nanos;
+    /// A quarter of the ring of times, or of windows' numbers.
+    fn quarter_ring(&self) -> Nanos;
+    /// The figures that may change while counts stay, in one number.
+    fn dial(&self) -> u64;
+    /// The same rule with the figures of `dial`.
+    #[must_use]
+    fn with_dial(&self, dial: u64) -> Self;
+    /// Whether states of one rule mean the same under the other, so that only the dial differs.
+    fn is_like(&self, other: &Self) -> bool;
+    /// A point in time as this rule sees it.
+    fn moment(&self, now: Nanos) -> Moment;
+    /// Charges `cost` to a state.
+    fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge;
+    /// The same state, brought to now if it lies ahead of the clock by more than it should: the clock fell back, or
+    /// nobody looked at the state for half a ring.
+    fn settled(&self, state: u64, at: Moment) -> u64;
+    /// The state after a refund of `cost`, which was charged when `charged` was written; `None` if that charge no
+    /// longer counts.
+    fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64>;
+    /// The state of the same caller without any charge.
+    fn cleared(&self, state: u64, at: Moment) -> u64;
+    /// Whether a committed state no longer restrains anybody.
+    fn is_over(&self, state: u64, at: Moment) -> bool;
+    /// Whether a whole window has passed since the state's time: a claim's author died, and a word may be cleared.
+    fn is_dead(&self, state: u64, at: Moment) -> bool;
+    /// Whether a residue's state may be claimed over, because nobody paid for it.
+    fn is_reusable(&self, state: u64, at: Moment) -> bool;
+    /// The time until a state no longer restrains anybody; zero if it doesn't.
+    fn over_in(&self, state: u64, at: Moment) -> Nanos;
+    /// How much a state restrains its owner: the victim of an overflow is the one with the least.
+    fn weight(&self, state: u64, at: Moment) -> u64;
+    /// The state of a caller that has done nothing. Its time is `at`, or, over a word that was `before`, a tick
+    /// after that word's if it is not earlier: so that no claim ever recurs in a slot.
+    fn fresh(&self, before: Option<u64>, at: Moment) -> u64;
+    /// The same state a tick later: how a charge nobody owns is inherited, so that no claim ever recurs.
+    fn advanced(&self, state: u64) -> u64;
+}
+
+/// A rule's own functions are const, and a trait's can't be; so the trait calls the rule's own.
+macro_rules! arithmetic {
+    ($($rule:ty),*) => {$(
+        impl Arithmetic for $rule {
+            #[inline]
+            fn limit(&self) -> u32 { <$rule>::limit(self) }
+            fn shortest_wait(&self) -> Nanos { <$rule>::shortest_wait(self) }
+            fn window(&self) -> Nanos { <$rule>::window(self) }
+            fn quarter_ring(&self) -> Nanos { <$rule>::quarter_ring(self) }
+            fn dial(&self) -> u64 { <$rule>::dial(self) }
+            #[inline]
+            fn with_dial(&self, dial: u64) -> Self { <$rule>::with_dial(*self, dial) }
+            fn is_like(&self, other: &Self) -> bool { <$rule>::is_like(self, other) }
+            #[inline]
+            fn moment(&self, now: Nanos) -> Moment { <$rule>::moment(self, now) }
+            #[inline]
+            fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge { <$rule>::charge(self, state, at, cost) }
+            #[inline]
+            fn settled(&self, state: u64, at: Moment) -> u64 { <$rule>::settled(self, state, at) }
+            fn refund(&self, state: u64, charged: u64, cost: u32, at: Moment) -> Option<u64> {
+                <$rule>::refund(self, state, charged, cost, at)
+            }
+            fn cleared(&self, state: u64, at: Moment) -> u64 { <$rule>::cleared(self, state, at) }
+            #[inline]
+            fn is_over(&self, state: u64, at: Moment) -> bool { <$rule>::is_over(self, state, at) }
+            fn is_dead(&self, state: u64, at: Moment) -> bool { <$rule>::is_dead(self, state, at) }
+            fn is_reusable(&self, state: u64, at: Moment) -> bool { <$rule>::is_reusable(self, state, at) }
+            fn over_in(&self, state: u64, at: Moment) -> Nanos { <$rule>::over_in(self, state, at) }
+            fn weight(&self, state: u64, at: Moment) -> u64 { <$rule>::weight(self, state, at) }
+            fn fresh(&self, before: Option<u64>, at: Moment) -> u64 { <$rule>::fresh(self, before, at) }
+            fn advanced(&self, state: u64) -> u64 { <$rule>::advanced(self, state) }
+        }
+    )*};
+}
+
+arithmetic!(Rule, FixedWindow, SlidingWindow, Gcra, InFlight, Penalty);
 
 /// The logarithm to base 2, rounded down; unlike `ilog2`, 0 for 0.
 const fn log2(number: u64) -> u32 {

@@ -4,7 +4,7 @@ use crate::counters::{Count, Counters};
 use crate::flaw;
 use crate::key::Key;
 use crate::line::{Candidates, Line, PLACES, Place, Resolution, Search, Slot, WAYS};
-use crate::quota::{Charge, Moment, Rule};
+use crate::quota::{Arithmetic, Charge, Moment};
 use crate::sync::{Tally, TallyOrdering};
 use crate::time::Nanos;
 use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
@@ -37,10 +37,10 @@ pub enum Overflow {
 }
 
 /// Lines of words under one rule.
-pub(crate) struct Table<S> {
+pub(crate) struct Table<S, R> {
     storage: S,
     /// The rule as it was built; its dial is below.
-    rule: Rule,
+    rule: R,
     /// The figures of the rule that may change, in one number that is read once a decision.
     dial: Tally,
     pub(crate) overflow: Overflow,
@@ -53,12 +53,15 @@ const ROOMY: u32 = 3;
 /// What a newcomer is told to wait when all its candidates are claims, which are resolved long before.
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 
-impl<S: Lines> Table<S> {
-    pub(crate) const fn new(storage: S, rule: Rule, overflow: Overflow) -> Self {
-        let dial = Tally::new(rule.dial());
+impl<S, R> Table<S, R> {
+    /// `dial` is the rule's, which can't be asked for here.
+    pub(crate) const fn new(storage: S, rule: R, dial: u64, overflow: Overflow) -> Self {
+        let dial = Tally::new(dial);
         Self { storage, rule, dial, overflow, counters: Counters::new() }
     }
+}
 
+impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of `cost`.
     #[inline]
     pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
@@ -103,7 +106,7 @@ impl<S: Lines> Table<S> {
     }
 
     #[cold]
-    fn no_line(&self, request: &Request) -> Verdict {
+    fn no_line(&self, request: &Request<R>) -> Verdict {
         self.refused(request, MILLISECOND, Reason::Contended)
     }
 
@@ -221,7 +224,7 @@ impl<S: Lines> Table<S> {
     }
 
     /// Holds callers to another rule from now on; `false` if their states would not mean the same under it.
-    pub(crate) fn set_rule(&self, rule: &Rule) -> bool {
+    pub(crate) fn set_rule(&self, rule: &R) -> bool {
         let alike = self.rule.is_like(rule);
         if alike {
             // ORDERING: one number, read once a decision; which decisions see it first does not matter.
@@ -231,7 +234,7 @@ impl<S: Lines> Table<S> {
     }
 
     #[inline]
-    pub(crate) fn rule(&self) -> Rule {
+    pub(crate) fn rule(&self) -> R {
         // ORDERING: as in `set_rule`.
         self.rule.with_dial(self.dial.load(TallyOrdering::Relaxed))
     }
@@ -246,7 +249,7 @@ impl<S: Lines> Table<S> {
         caller: &Caller,
         home: Word,
         lines: &'t [Line],
-        request: &Request,
+        request: &Request<R>,
     ) -> Next<'t> {
         let Some(candidates) = caller.candidates(lines) else { return Next::Answer(self.no_line(request)) };
         match candidates.find(Some(home)) {
@@ -262,7 +265,7 @@ impl<S: Lines> Table<S> {
         candidates: &Candidates<'t>,
         seen: &[Word; PLACES],
         tag: Tag,
-        request: &Request,
+        request: &Request<R>,
     ) -> Next<'t> {
         let (place, state, basis) = match self.choose(candidates, seen, request) {
             Ok(choice) => choice,
@@ -296,7 +299,7 @@ impl<S: Lines> Table<S> {
         place: Place,
         claim: Word,
         basis: Basis,
-        request: &Request,
+        request: &Request<R>,
     ) -> Next<'t> {
         let withdrawn = || self.counters.add(Count::Withdrawn);
         match candidates.resolve(place, claim, &request.rule, request.at, request.cost, withdrawn) {
@@ -310,7 +313,7 @@ impl<S: Lines> Table<S> {
         &self,
         candidates: &Candidates<'_>,
         seen: &[Word; PLACES],
-        request: &Request,
+        request: &Request<R>,
     ) -> Result<(Place, u64, Basis), Verdict> {
         let &Request { rule, at, .. } = request;
         let free = |which: usize| {
@@ -336,7 +339,7 @@ impl<S: Lines> Table<S> {
         &self,
         candidates: &Candidates<'_>,
         seen: &[Word; PLACES],
-        request: &Request,
+        request: &Request<R>,
     ) -> Result<(Place, u64, Basis), Verdict> {
         let &Request { rule, at, key, cost } = request;
         let victims = seen.iter().enumerate().filter(|(_, word)| !word.is_claim());
@@ -387,7 +390,7 @@ impl<S: Lines> Table<S> {
     }
 
     #[inline]
-    fn verdict(&self, request: &Request, charge: Charge, basis: Basis) -> Verdict {
+    fn verdict(&self, request: &Request<R>, charge: Charge, basis: Basis) -> Verdict {
         match charge {
             Charge::Admitted { state, remaining, resets_in } => {
                 let receipt = Receipt::new(request.key, state, request.cost);
@@ -399,7 +402,7 @@ impl<S: Lines> Table<S> {
     }
 
     #[inline]
-    fn refused(&self, request: &Request, retry_after: Nanos, reason: Reason) -> Verdict {
+    fn refused(&self, request: &Request<R>, retry_after: Nanos, reason: Reason) -> Verdict {
         self.counters.add(Count::Refused);
         Verdict::Refused(Refusal::new(request.rule.limit(), retry_after, reason))
     }
@@ -407,7 +410,7 @@ impl<S: Lines> Table<S> {
 
 /// Brings a word that lies ahead of the clock to now: its owner would, but may never come back. A claim is withdrawn,
 /// since its time can't be changed; whoever wanted to commit it starts again.
-fn settle(rule: &Rule, slot: Slot<'_>, word: Word, at: Moment) {
+fn settle(rule: &impl Arithmetic, slot: Slot<'_>, word: Word, at: Moment) {
     let state = rule.settled(word.state(), at);
     if state != word.state() && !word.is_empty() {
         slot.swap(word, if word.is_claim() { Word::residue(state) } else { word.with_state(state) });
@@ -415,7 +418,7 @@ fn settle(rule: &Rule, slot: Slot<'_>, word: Word, at: Moment) {
 }
 
 /// Whether any claim may be written over a word.
-fn is_free(rule: &Rule, word: Word, at: Moment) -> bool {
+fn is_free(rule: &impl Arithmetic, word: Word, at: Moment) -> bool {
     match word {
         _ if word.is_empty() => true,
         _ if word.is_claim() => rule.is_dead(word.state(), at),
@@ -425,8 +428,8 @@ fn is_free(rule: &Rule, word: Word, at: Moment) -> bool {
 }
 
 /// What one decision is about.
-struct Request {
-    rule: Rule,
+struct Request<R> {
+    rule: R,
     at: Moment,
     key: Key,
     cost: u32,
@@ -478,17 +481,18 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 mod tests {
     use super::storage::Fixed;
     use super::*;
-    use crate::quota::Quota;
+    use crate::quota::{Quota, Rule};
     use alloc::vec::Vec;
 
     const HOUR: u64 = 3_600_000_000_000;
 
-    fn words(table: &Table<Fixed<2>>) -> Vec<Word> {
+    fn words(table: &Table<Fixed<2>, Rule>) -> Vec<Word> {
         table.slots().map(Slot::load).collect()
     }
 
-    fn full(quota: Quota, overflow: Overflow, now: Nanos) -> Table<Fixed<2>> {
-        let table = Table::new(Fixed::new(), Rule::new(quota).unwrap(), overflow);
+    fn full(quota: Quota, overflow: Overflow, now: Nanos) -> Table<Fixed<2>, Rule> {
+        let rule = Rule::new(quota).unwrap();
+        let table = Table::new(Fixed::new(), rule, rule.dial(), overflow);
         for caller in 0..200_u64 {
             let _ = table.check(Key::from_fingerprint(caller.wrapping_mul(GOLDEN)), now, 1);
         }

@@ -6,7 +6,7 @@ use crate::time::Nanos;
 
 /// Windows of a fixed length that admit `limit` requests each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FixedWindow {
+pub struct FixedWindow {
     limit: u32,
     /// The window's length in ticks, 2,048 to 4,095.
     window: u32,
@@ -27,7 +27,7 @@ impl FixedWindow {
         }
     }
 
-    pub(super) const fn limit(&self) -> u32 {
+    pub(crate) const fn limit(&self) -> u32 {
         self.limit
     }
 
@@ -40,7 +40,7 @@ impl FixedWindow {
     }
 
     /// The figures that may change while counts stay.
-    pub(super) const fn dial(&self) -> u64 {
+    pub(crate) const fn dial(&self) -> u64 {
         (self.limit as u64) << 32 | self.window as u64
     }
 
@@ -103,7 +103,7 @@ impl FixedWindow {
     }
 
     /// The state of the same caller without any charge.
-    pub(super) const fn cleared(&self, state: u64) -> u64 {
+    pub(super) const fn cleared(&self, state: u64, _: Moment) -> u64 {
         self.layout.state(self.layout.parts(state).0, 0)
     }
 
@@ -115,6 +115,11 @@ impl FixedWindow {
     /// Whether a whole window has passed since the state's time.
     pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
         self.is_over(state, at)
+    }
+
+    /// Whether a residue's state may be claimed over.
+    pub(super) const fn is_reusable(&self, state: u64, at: Moment) -> bool {
+        self.weight(state, at) == 0
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {

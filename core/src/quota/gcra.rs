@@ -11,7 +11,7 @@ use crate::word::STATE_BITS;
 /// clock is the caller's *debt*: a request costs one interval of it, and passes if the debt stays within `burst`
 /// intervals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Gcra {
+pub struct Gcra {
     burst: u32,
     /// The interval in ticks, 1,024 to 2,048; rounded up, so that the rate is never higher than promised.
     interval: u32,
@@ -55,7 +55,7 @@ impl Gcra {
         Ok(Self { burst, interval: interval as u32, scale })
     }
 
-    pub(super) const fn limit(&self) -> u32 {
+    pub(crate) const fn limit(&self) -> u32 {
         self.burst
     }
 
@@ -69,7 +69,7 @@ impl Gcra {
     }
 
     /// The figures that may change while counts stay.
-    pub(super) const fn dial(&self) -> u64 {
+    pub(crate) const fn dial(&self) -> u64 {
         (self.burst as u64) << 32 | self.interval as u64
     }
 
@@ -151,6 +151,11 @@ impl Gcra {
     pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
         let age = at.tick.wrapping_sub(state) & RING;
         age <= RING / 2 && age >= self.full()
+    }
+
+    /// Whether a residue's state may be claimed over.
+    pub(super) const fn is_reusable(&self, state: u64, at: Moment) -> bool {
+        self.weight(state, at) == 0
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {

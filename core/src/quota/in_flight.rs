@@ -19,7 +19,7 @@ const SHIFT: u32 = 20;
 const DEAD: u64 = 1 << 10;
 
 impl InFlight {
-    pub(super) const fn new(limit: u32) -> Result<Self, QuotaError> {
+    pub(crate) const fn new(limit: u32) -> Result<Self, QuotaError> {
         if limit == 0 {
             return Err(QuotaError::ZeroLimit);
         }
@@ -29,7 +29,7 @@ impl InFlight {
         }
     }
 
-    pub(super) const fn limit(&self) -> u32 {
+    pub(crate) const fn limit(&self) -> u32 {
         self.limit
     }
 
@@ -41,7 +41,7 @@ impl InFlight {
         self.layout.nanos(DEAD)
     }
 
-    pub(super) const fn dial(&self) -> u64 {
+    pub(crate) const fn dial(&self) -> u64 {
         self.limit as u64
     }
 
@@ -92,7 +92,7 @@ impl InFlight {
     }
 
     /// Nobody but their owners can end requests that are under way.
-    pub(super) const fn cleared(&self, state: u64) -> u64 {
+    pub(super) const fn cleared(&self, state: u64, _: Moment) -> u64 {
         state
     }
 
@@ -102,6 +102,11 @@ impl InFlight {
 
     pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
         self.is_over(state, at) && matches!(self.layout.side(state, at), Side::Past(DEAD..))
+    }
+
+    /// Whether a residue's state may be claimed over.
+    pub(super) const fn is_reusable(&self, state: u64, at: Moment) -> bool {
+        self.weight(state, at) == 0
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {

@@ -24,7 +24,7 @@ const SHORTEST: u64 = 1 << TICK_BITS;
 const LONGEST: u64 = 1 << 62;
 
 impl Penalty {
-    pub(super) const fn new(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, QuotaError> {
+    pub(crate) const fn new(strikes: u32, period: Nanos, out: Nanos) -> Result<Self, QuotaError> {
         let shorter = if period.0 < out.0 { period.0 } else { out.0 };
         let longer = if period.0 < out.0 { out.0 } else { period.0 };
         match (strikes, shorter) {
@@ -48,7 +48,7 @@ impl Penalty {
         }
     }
 
-    pub(super) const fn limit(&self) -> u32 {
+    pub(crate) const fn limit(&self) -> u32 {
         self.strikes
     }
 
@@ -60,7 +60,7 @@ impl Penalty {
         self.layout.nanos(self.out)
     }
 
-    pub(super) const fn dial(&self) -> u64 {
+    pub(crate) const fn dial(&self) -> u64 {
         self.strikes as u64
     }
 
@@ -115,7 +115,7 @@ impl Penalty {
         None
     }
 
-    pub(super) const fn cleared(&self, state: u64) -> u64 {
+    pub(super) const fn cleared(&self, state: u64, _: Moment) -> u64 {
         self.layout.state(self.layout.parts(state).0, 0)
     }
 
@@ -126,6 +126,11 @@ impl Penalty {
 
     pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
         self.is_over(state, at)
+    }
+
+    /// Whether a residue's state may be claimed over.
+    pub(super) const fn is_reusable(&self, state: u64, at: Moment) -> bool {
+        self.weight(state, at) == 0
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {

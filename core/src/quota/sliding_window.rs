@@ -9,7 +9,7 @@ use crate::word::STATE_BITS;
 ///
 /// Windows are those of the clock, the same for all callers, and a state holds a window's number on a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SlidingWindow {
+pub struct SlidingWindow {
     limit: u32,
     /// The window's length in ticks, below `2^(TICK_BITS + 1)`.
     window: u32,
@@ -36,7 +36,7 @@ impl SlidingWindow {
         Ok(Self { limit, window: (window >> shift) as u32, shift: shift as u8, count_bits: count_bits as u8 })
     }
 
-    pub(super) const fn limit(&self) -> u32 {
+    pub(crate) const fn limit(&self) -> u32 {
         self.limit
     }
 
@@ -49,7 +49,7 @@ impl SlidingWindow {
     }
 
     /// The figures that may change while counts stay.
-    pub(super) const fn dial(&self) -> u64 {
+    pub(crate) const fn dial(&self) -> u64 {
         (self.limit as u64) << 32 | self.window as u64
     }
 
@@ -154,7 +154,7 @@ impl SlidingWindow {
     }
 
     /// The state of the same caller without any charge.
-    pub(super) const fn cleared(&self, state: u64) -> u64 {
+    pub(super) const fn cleared(&self, state: u64, _: Moment) -> u64 {
         self.state(self.parts(state).0, 0, 0)
     }
 
@@ -170,6 +170,11 @@ impl SlidingWindow {
     /// Whether a whole window has passed since the state's time.
     pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
         matches!(self.age(state, at), Some(2..))
+    }
+
+    /// No time tells the next claim over a residue from this one before the window is over.
+    pub(super) const fn is_reusable(&self, _: u64, _: Moment) -> bool {
+        false
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
@@ -188,7 +193,7 @@ impl SlidingWindow {
         previous * (self.window as u64 - at.elapsed) + current * self.window as u64
     }
 
-    pub(super) const fn fresh(&self, at: Moment) -> u64 {
+    pub(super) const fn fresh(&self, _: Option<u64>, at: Moment) -> u64 {
         self.state(at.tick, 0, 0)
     }
 
