@@ -1,3 +1,4 @@
+use crate::credentials::{Presented, Service};
 use crate::sync::{STRIPES, Tally, TallyOrdering};
 
 /// How often the rare things happened. Nothing is counted where a caller is admitted on its own word.
@@ -36,6 +37,22 @@ impl Counters {
     pub(crate) fn add(&self, count: Count) {
         // ORDERING: a count is read by itself and orders nothing.
         self.0[stripe()].0[count as usize].fetch_add(1, TallyOrdering::Relaxed);
+    }
+
+    /// Counts what a request presented; the service that is exempt, if it presented one's secret.
+    #[inline]
+    pub(crate) fn note(&self, presented: Presented) -> Option<Service> {
+        match presented {
+            Presented::Absent => None,
+            Presented::Forged => {
+                self.add(Count::Forged);
+                None
+            }
+            Presented::Service(service) => {
+                self.add(Count::Exempt);
+                Some(service)
+            }
+        }
     }
 
     pub(crate) fn read(&self) -> Counts {

@@ -64,15 +64,10 @@ impl GlobalLimiter {
 
     /// Decides one request that costs as much as `cost` ordinary ones.
     pub fn check_n(&self, presented: Presented, now: Nanos, cost: u32) -> Verdict {
-        match presented {
-            Presented::Absent => {}
-            Presented::Forged => self.counters.add(Count::Forged),
-            Presented::Service(service) => {
-                self.counters.add(Count::Exempt);
-                return Verdict::Exempt(service);
-            }
+        match self.counters.note(presented) {
+            Some(service) => Verdict::Exempt(service),
+            None => self.charge(NOBODY_S_KEY, now, cost),
         }
-        self.charge(NOBODY_S_KEY, now, cost)
     }
 
     /// Gives back what an admitted request was charged; whether it still counted.

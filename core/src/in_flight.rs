@@ -1,6 +1,6 @@
 use core::fmt;
 
-use crate::counters::{Count, Counts};
+use crate::counters::Counts;
 use crate::credentials::Presented;
 use crate::key::Key;
 #[cfg(feature = "alloc")]
@@ -95,15 +95,10 @@ impl<S: Storage> InFlight<S> {
     /// Lets a request enter, if its caller has fewer than the limit under way. If it is admitted, give
     /// `standing.receipt` to [`release`](Self::release) when the request is over, however it ends.
     pub fn enter(&self, key: Key, presented: Presented, now: Nanos) -> Verdict {
-        match presented {
-            Presented::Absent => {}
-            Presented::Forged => self.table.counters.add(Count::Forged),
-            Presented::Service(service) => {
-                self.table.counters.add(Count::Exempt);
-                return Verdict::Exempt(service);
-            }
+        match self.table.counters.note(presented) {
+            Some(service) => Verdict::Exempt(service),
+            None => self.table.check(key, now, 1),
         }
-        self.table.check(key, now, 1)
     }
 
     /// Ends a request that [`enter`](Self::enter) admitted; whether it was counted. Once for each receipt.

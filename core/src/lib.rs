@@ -69,6 +69,7 @@ mod table;
 mod time;
 mod verdict;
 mod word;
+mod work;
 
 pub use counters::Counts;
 pub use credentials::{

@@ -30,6 +30,7 @@ use crate::flaw;
 use crate::quota::{Arithmetic, Charge, Moment};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::{Tag, Word};
+use crate::work;
 
 /// Words in a cache line. Loom explores lines of two: more would add words of strangers that nobody touches.
 pub(crate) const WAYS: usize = if cfg!(tollgate_loom) { 2 } else { 8 };
@@ -58,6 +59,7 @@ impl<'t> Slot<'t> {
     pub(crate) fn load(self) -> Word {
         // ORDERING: a word is all there is to know, so nothing else need be seen with it. Where a decision rests
         // on the absence of a word, `resolve` looks again behind a fence.
+        work::loaded();
         Word::from_bits(self.0.load(Ordering::Relaxed))
     }
 
@@ -66,6 +68,7 @@ impl<'t> Slot<'t> {
     pub(crate) fn swap(self, from: Word, to: Word) -> bool {
         // ORDERING: a swap reads the latest word of its slot whatever the ordering, and orders no other memory;
         // a claim's order against the look at other slots comes from the fence in `resolve`.
+        work::swapped();
         self.0.compare_exchange(from.bits(), to.bits(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
@@ -83,14 +86,6 @@ pub(crate) struct Candidates<'t> {
     /// Its home slot, in either line.
     home: usize,
     tag: Tag,
-}
-
-/// What a search for a caller ended with.
-pub(crate) enum Search {
-    /// Its word, or somebody's claim for it.
-    Found(Place, Word),
-    /// The words of others in all places.
-    Absent([Word; PLACES]),
 }
 
 /// How a resolution ended.
@@ -116,34 +111,32 @@ impl<'t> Candidates<'t> {
         Slot::of(self.lines[place / WAYS % 2], place)
     }
 
-    /// The places of the caller's first (0) or second (1) line.
-    pub(crate) const fn line(&self, which: usize) -> core::ops::Range<Place> {
-        let start = (self.first ^ which) % 2 * WAYS;
-        start..start + WAYS
+    /// The first place of the caller's first (0) or second (1) line.
+    pub(crate) const fn start(&self, which: usize) -> Place {
+        (self.first ^ which) % 2 * WAYS
     }
 
-    /// The home slot's place in the caller's first (0) or second (1) line.
-    pub(crate) const fn home(&self, which: usize) -> Place {
-        self.line(which).start + self.home
+    /// The caller's home slot, in either line.
+    pub(crate) const fn home(&self) -> usize {
+        self.home
     }
 
-    /// Looks for the caller in all candidates, its first line before its second. `home` is what its home slot
-    /// held a moment ago, if that is known.
+    /// The caller's word or somebody's claim for it, looked for in its first line before its second. `home` is what its
+    /// home slot held a moment ago, if that is known. If there is none, `seen` holds the words of all places.
     #[inline]
-    pub(crate) fn find(&self, home: Option<Word>) -> Search {
-        let mut seen = [Word::EMPTY; PLACES];
-        let at_home = self.home(0);
-        for place in self.line(0).chain(self.line(1)) {
+    pub(crate) fn find(&self, home: Option<Word>, seen: &mut [Word; PLACES]) -> Option<(Place, Word)> {
+        for step in 0..PLACES {
+            let place = self.start(0) ^ step;
             let word = match home {
-                Some(word) if place == at_home => word,
+                Some(word) if step == self.home => word,
                 _ => self.slot(place).load(),
             };
             if word.belongs_to(self.tag) {
-                return Search::Found(place, word);
+                return Some((place, word));
             }
             seen[place % PLACES] = word;
         }
-        Search::Absent(seen)
+        None
     }
 
     /// Brings the caller's claim at `place` to an end: commits it with `cost` charged, or withdraws it because

@@ -3,7 +3,7 @@
 use crate::counters::{Count, Counters};
 use crate::flaw;
 use crate::key::Key;
-use crate::line::{Candidates, Line, PLACES, Place, Resolution, Search, Slot, WAYS};
+use crate::line::{Candidates, Line, PLACES, Place, Resolution, Slot, WAYS};
 use crate::quota::{Arithmetic, Charge, Moment};
 use crate::sync::{Tally, TallyOrdering};
 use crate::time::Nanos;
@@ -64,13 +64,19 @@ impl<S, R> Table<S, R> {
 impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of `cost`.
     #[inline]
+    pub(crate) fn check_n(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+        if cost == 0 || cost > self.rule().limit() {
+            return self.check_oddly(key, now, cost);
+        }
+        self.check(key, now, cost)
+    }
+
+    /// Decides one request of a cost from 1 to the limit.
+    #[inline]
     pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
         let lines = self.storage.lines();
         let rule = self.rule();
         let at = rule.moment(now);
-        if cost == 0 || cost > rule.limit() {
-            return self.check_oddly(key, now, cost);
-        }
         let caller = Caller::of(key);
         let request = Request { rule, at, key, cost };
         // A table has at least two lines, so each caller has its own; the compiler need not believe it.
@@ -156,10 +162,8 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
 
     /// A caller's word, if it has one.
     fn search(&self, key: Key) -> Option<Word> {
-        match Caller::of(key).candidates(self.storage.lines())?.find(None) {
-            Search::Found(_, word) => Some(word),
-            Search::Absent(_) => None,
-        }
+        let (_, word) = Caller::of(key).candidates(self.storage.lines())?.find(None, &mut { NOTHING })?;
+        Some(word)
     }
 
     /// Gives a charge back, if it still counts; whether it did.
@@ -181,7 +185,7 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         let Some(candidates) = Caller::of(key).candidates(self.storage.lines()) else { return false };
         loop {
             // A claim is of somebody who comes back after having been displaced, and nothing of it is charged.
-            let Search::Found(place, word) = candidates.find(None) else { return false };
+            let Some((place, word)) = candidates.find(None, &mut { NOTHING }) else { return false };
             if word.is_claim() {
                 return false;
             }
@@ -252,10 +256,11 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         request: &Request<R>,
     ) -> Next<'t> {
         let Some(candidates) = caller.candidates(lines) else { return Next::Answer(self.no_line(request)) };
-        match candidates.find(Some(home)) {
-            Search::Found(place, word) if !word.is_claim() => Next::Found(candidates.slot(place), word),
-            Search::Found(place, claim) => self.resolve(&candidates, place, claim, Basis::Own, request),
-            Search::Absent(seen) => self.insert(&candidates, &seen, caller.tag, request),
+        let mut seen = NOTHING;
+        match candidates.find(Some(home), &mut seen) {
+            Some((place, word)) if !word.is_claim() => Next::Found(candidates.slot(place), word),
+            Some((place, claim)) => self.resolve(&candidates, place, claim, Basis::Own, request),
+            None => self.insert(&candidates, &seen, caller.tag, request),
         }
     }
 
@@ -316,19 +321,16 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         request: &Request<R>,
     ) -> Result<(Place, u64, Basis), Verdict> {
         let &Request { rule, at, .. } = request;
-        let free = |which: usize| {
-            let free = candidates.line(which).filter(|&place| is_free(&rule, seen[place % PLACES], at));
-            free.fold(0_u32, |set, place| set | 1 << place)
-        };
-        let (first, second) = (free(0), free(1));
-        let crowded = first.count_ones() < ROOMY;
-        let which = usize::from(crowded && second.count_ones() > first.count_ones());
-        let free = if which == 0 { first } else { second };
-        if free == 0 {
+        let free = seen.iter().rev().fold(0_u32, |set, &word| set << 1 | u32::from(is_free(&rule, word, at)));
+        let free = |which: usize| free >> candidates.start(which) & ((1 << WAYS) - 1);
+        let crowded = free(0).count_ones() < ROOMY;
+        let which = usize::from(crowded && free(1).count_ones() > free(0).count_ones());
+        // The home slot if it is free, else the next one that is.
+        let mut ways = (0..WAYS).map(|step| (candidates.home() + step) % WAYS);
+        let Some(way) = ways.find(|way| free(which) >> way & 1 == 1) else {
             return self.overflowed(candidates, seen, request);
-        }
-        let home = candidates.home(which);
-        let place = if free >> home & 1 == 1 { home } else { free.trailing_zeros() as Place };
+        };
+        let place = candidates.start(which) + way;
         let old = seen[place % PLACES];
         let before = (!old.is_empty() && !flaw::no_rule_6()).then_some(old.state());
         Ok((place, rule.fresh(before, at), Basis::Own))
@@ -361,11 +363,8 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
                 Err(Verdict::Admitted(Standing { basis: Basis::Uncounted, ..standing }))
             }
             (_, None) => {
-                seen.iter()
-                    .enumerate()
-                    .for_each(|(place, &word)| settle(&rule, candidates.slot(place), word, at));
                 self.counters.add(Count::Contended);
-                Err(self.refused(request, rule.shortest_wait().min(MILLISECOND), Reason::Contended))
+                Err(self.refused(request, wait().min(MILLISECOND), Reason::Contended))
             }
             (Overflow::Forget, Some((place, word))) => {
                 let before = (!flaw::no_rule_6()).then_some(word.state());
@@ -379,10 +378,6 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
                 Ok((place, state, Basis::Inherited))
             }
             (Overflow::Inherit | Overflow::Refuse, Some(_)) => {
-                // The wait is told from words as they should be.
-                seen.iter()
-                    .enumerate()
-                    .for_each(|(place, &word)| settle(&rule, candidates.slot(place), word, at));
                 self.counters.add(Count::RefusedByOverflow);
                 Err(self.refused(request, wait(), Reason::Overflow))
             }
@@ -435,6 +430,9 @@ struct Request<R> {
     cost: u32,
 }
 
+/// What has been seen before anything was looked at.
+const NOTHING: [Word; PLACES] = [Word::EMPTY; PLACES];
+
 /// What to do after the home slot did not hold the caller.
 enum Next<'t> {
     Found(Slot<'t>, Word),
@@ -482,6 +480,7 @@ mod tests {
     use super::storage::Fixed;
     use super::*;
     use crate::quota::{Quota, Rule};
+    use crate::work;
     use alloc::vec::Vec;
 
     const HOUR: u64 = 3_600_000_000_000;
@@ -527,6 +526,42 @@ mod tests {
                         "{quota:?}: slot {slot}, {before:?} became {after:?}"
                     );
                 }
+            }
+        }
+    }
+
+    /// What one decision touches is bounded, whatever the table holds: a known caller at home one slot and at most one
+    /// swap, any other known caller sixteen slots, and an insertion both lines twice with two swaps; and where all
+    /// words lie ahead of the clock, one swap for each of them.
+    #[test]
+    fn work_is_bounded_by_a_count_of_slots_and_swaps() {
+        let places = u32::try_from(PLACES).unwrap();
+        for quota in [Quota::per_minute(3), Quota::per_minute(3).sliding(), Quota::per_minute(3).burst(3)] {
+            for overflow in [Overflow::Inherit, Overflow::Forget, Overflow::Refuse, Overflow::Admit] {
+                let table = full(quota, overflow, Nanos(10 * HOUR));
+                let mut most = (0, 0);
+                for request in 0..20_000_u64 {
+                    let key = Key::from_fingerprint((request % 331).wrapping_mul(GOLDEN));
+                    // Forward by a second each time, and back by an hour now and then.
+                    let ahead = 11 * HOUR + request * 1_000_000_000;
+                    let now = Nanos(if request % 997 == 0 { ahead - HOUR } else { ahead });
+                    let home = table.storage.lines()[usize::from(Caller::of(key).line % 2 == 1)].as_ref();
+                    let at_home = Slot::of(home.try_into().unwrap(), Caller::of(key).home).load();
+                    let _ = work::taken();
+                    let verdict = table.check(key, now, 1);
+                    let (loads, swaps) = work::taken();
+                    if at_home.is_committed_by(Caller::of(key).tag) {
+                        assert!(
+                            loads == 1 && swaps <= 1,
+                            "{quota:?}, {overflow:?}: {loads} slots, {swaps} swaps"
+                        );
+                    }
+                    let ahead = if verdict.passes() { 0 } else { places };
+                    assert!(swaps <= 2 + ahead, "{quota:?}, {overflow:?}: {swaps} swaps");
+                    most = (most.0.max(loads), most.1.max(swaps));
+                }
+                assert!(most.0 < 2 * places, "{quota:?}, {overflow:?}: {} slots", most.0);
+                assert!(most.0 > places, "{quota:?}, {overflow:?}: nobody was ever inserted");
             }
         }
     }

@@ -74,10 +74,10 @@ grep -A2 "admitted in all" <<<"$output"
 # sizes TARGET: of `link`, and how much of it is the limiter; sets `limiter` and `ram`.
 sizes() {
     local program=$CARGO_TARGET_DIR/$1/release/link without without_constants with constants static stack
-    build "$1" link --features unlimited
+    build "$1" link --features unlimited,deciding
     without=$(bytes "$program" .text)
     without_constants=$(bytes "$program" .rodata)
-    build "$1" link
+    build "$1" link --features deciding
     with=$(bytes "$program" .text)
     constants=$(($(bytes "$program" .rodata) - without_constants))
     limiter=$((with - without))
