@@ -201,7 +201,9 @@ impl<S: Storage, R: Arithmetic> RateLimiter<S, R> {
     /// Gives back what an admitted request was charged, for example because it failed through no fault of the
     /// caller; whether it still counted.
     ///
-    /// Nothing happens if the charge is gone: its window has passed, or the caller's word was taken over by another.
+    /// Nothing happens if the charge is gone: its window has passed, or the caller has no word any more because another
+    /// took it over. Refund a receipt once, and not after [`clear`](Self::clear), which gave the charge back already:
+    /// a receipt is a plain value, and the limiter can't know that another one's charge pays for it.
     pub fn refund(&self, receipt: Receipt, now: Nanos) -> bool {
         self.table.refund(receipt, now)
     }

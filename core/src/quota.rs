@@ -525,6 +525,25 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
+    fn the_largest_that_an_error_names_fits() {
+        for quota in [
+            Quota::at_most(1_000_000_000).in_any(Nanos::from_secs(1)).burst(u32::MAX),
+            Quota::at_most(1_000_000_000).in_any(Nanos::from_secs(1)).burst(900_000_000),
+            Quota::at_most(10).in_any(Nanos::from_secs(1)).burst(10),
+            Quota::per_minute(7).burst(u32::MAX),
+        ] {
+            let Err(QuotaError::BurstTooLarge { largest }) = quota.validate() else { panic!("{quota:?}") };
+            assert_eq!(quota.burst(largest).validate(), Ok(()), "{quota:?}");
+        }
+        for quota in
+            [Quota::per_minute(u32::MAX), Quota::per_minute(u32::MAX).sliding(), Quota::per_day(u32::MAX)]
+        {
+            let Err(QuotaError::LimitTooLarge { largest }) = quota.validate() else { panic!("{quota:?}") };
+            assert_eq!(Quota { limit: largest, ..quota }.validate(), Ok(()), "{quota:?}");
+        }
+    }
+
+    #[test]
     fn every_error_says_what_to_do() {
         let quotas = [
             Quota::per_minute(0),

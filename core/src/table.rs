@@ -28,7 +28,8 @@ pub enum Overflow {
     Inherit,
     /// The least-charged word is taken over and the newcomer starts afresh; the displaced caller is forgotten.
     /// Newcomers hardly ever wait, and a flood of them erases counts, in the end even those at their limit. With GCRA
-    /// the newcomer starts with the debt that it took over, since there the debt is the time that must not recur.
+    /// the newcomer starts with the debt that it took over, since there the debt is the time that must not recur; if
+    /// all debts are whole, it is refused.
     Forget,
     /// The newcomer is refused until a word is free.
     Refuse,
@@ -366,7 +367,13 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
                 self.counters.add(Count::Contended);
                 Err(self.refused(request, wait().min(MILLISECOND), Reason::Contended))
             }
-            (Overflow::Forget, Some((place, word))) => {
+            // With GCRA it starts with the debt; a claim that can't be committed would block the slot for a window.
+            (Overflow::Forget, Some((place, word)))
+                if matches!(
+                    rule.charge(rule.fresh(Some(word.state()), at), at, cost),
+                    Charge::Admitted { .. }
+                ) =>
+            {
                 let before = (!flaw::no_rule_6()).then_some(word.state());
                 Ok((place, rule.fresh(before, at), Basis::TookOver))
             }
@@ -377,7 +384,7 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
                 let state = if advance { rule.advanced(word.state()) } else { word.state() };
                 Ok((place, state, Basis::Inherited))
             }
-            (Overflow::Inherit | Overflow::Refuse, Some(_)) => {
+            (Overflow::Forget | Overflow::Inherit | Overflow::Refuse, Some(_)) => {
                 self.counters.add(Count::RefusedByOverflow);
                 Err(self.refused(request, wait(), Reason::Overflow))
             }

@@ -128,3 +128,23 @@ fn the_table_is_used_again_without_sweeping() {
     assert_eq!(limiter.sweep(NOW.saturating_add(Nanos::from_secs(60_000))), 16);
     assert_eq!(limiter.sweep(NOW.saturating_add(Nanos::from_secs(60_000))), 0);
 }
+
+/// With GCRA a newcomer takes over a debt, so where all debts are whole it is refused and takes over nothing: a claim that
+/// can't be committed would block its slot.
+#[test]
+fn forgetting_whole_debts_leaves_no_claims_behind() {
+    let quota = Quota::per_minute(2).burst(2);
+    let limiter = BoxedLimiter::with_capacity(quota, 16).unwrap().with_overflow(Overflow::Forget);
+    (0..100).for_each(|caller| (0..2).for_each(|_| _ = check(&limiter, caller)));
+    let taken_over = limiter.counts().taken_over;
+    for newcomer in 1_000..1_100 {
+        let Verdict::Refused(refusal) = check(&limiter, newcomer) else {
+            panic!("a whole debt was forgiven")
+        };
+        assert_eq!(refusal.reason, Reason::Overflow);
+        let then = NOW.saturating_add(refusal.retry_after);
+        assert!(refusal.retry_after <= Nanos::from_secs(61), "{refusal:?}");
+        assert!(limiter.peek(key(newcomer), then).remaining == 2);
+    }
+    assert_eq!((limiter.counts().taken_over, limiter.counts().contended), (taken_over, 0));
+}

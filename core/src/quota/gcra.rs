@@ -38,7 +38,7 @@ impl Gcra {
             return Err(QuotaError::ZeroBurst);
         }
         if rate == 0 {
-            return Err(QuotaError::BurstTooLarge { largest: quota.limit() - 1 });
+            return Err(QuotaError::BurstTooLarge { largest: promised(quota) });
         }
         let mut scale = FINEST;
         while ticks(period, rate, scale + 1) >= 1 << TICK_BITS {
@@ -50,6 +50,7 @@ impl Gcra {
             None => 0,
         };
         if burst > largest {
+            let largest = if rate < quota.limit() { promised(quota) } else { largest };
             return Err(QuotaError::BurstTooLarge { largest });
         }
         Ok(Self { burst, interval: interval as u32, scale })
@@ -227,6 +228,13 @@ impl Gcra {
             _ => Nanos((ticks + (1 << scale) - 1) >> scale),
         }
     }
+}
+
+/// A burst that fits a promise, whatever rate it leaves: it is below the promise, and no interval has more than 2,048
+/// ticks.
+const fn promised(quota: Quota) -> u32 {
+    const FITS: u32 = 1 << (STATE_BITS - 2 - TICK_BITS - 1);
+    if quota.limit() <= FITS { quota.limit() - 1 } else { FITS }
 }
 
 /// An interval in ticks of `2^scale` ns, rounded up.

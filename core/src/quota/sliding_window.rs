@@ -200,7 +200,8 @@ impl SlidingWindow {
     /// A state holds no time that could be moved, so a claim over a charge nobody owns is told by one charge more.
     pub(super) const fn advanced(&self, state: u64) -> u64 {
         let (number, previous, current) = self.parts(state);
-        self.state(number, previous, current + 1)
+        let most = (1 << self.count_bits) - 1;
+        self.state(number, previous, if current < most { current + 1 } else { most })
     }
 
     /// The previous and the current count as they are now.
