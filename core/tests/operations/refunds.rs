@@ -1,70 +1,10 @@
 //! Refunds and clearing: what is given back, and when nothing is. Abuse 29.
 
-#![cfg(not(tollgate_loom))]
-#![allow(clippy::unwrap_used)] // the helpers of tests are tests
-
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tollgate::{
-    Basis, BoxedLimiter, Key, Keyer, Nanos, Overflow, Presented, Quota, Reason, Standing, Verdict,
-};
+use tollgate::{Basis, Nanos, Overflow, Presented, Quota, Reason, Verdict};
 
-const KEYER: Keyer = Keyer::new(*b"a seed for tests");
-const MINUTE: Nanos = Nanos::from_secs(60);
-/// The begin of a minute, where sliding windows begin.
-const NOW: Nanos = Nanos::from_secs(6000);
-/// What each of the quotas admits at once.
-const LIMIT: u32 = 10;
-
-fn key(caller: u32) -> Key {
-    KEYER.bytes(&caller.to_le_bytes())
-}
-
-fn quotas() -> [Quota; 4] {
-    [
-        Quota::per_minute(LIMIT),
-        Quota::per_minute(LIMIT).sliding(),
-        Quota::per_minute(LIMIT).burst(LIMIT),
-        Quota::at_most(2 * LIMIT).in_any(MINUTE).burst(LIMIT),
-    ]
-}
-
-fn limiter(quota: Quota) -> BoxedLimiter {
-    BoxedLimiter::with_capacity(quota, 64).unwrap()
-}
-
-fn charge(limiter: &BoxedLimiter, caller: u32, now: Nanos, cost: u32) -> Standing {
-    match limiter.check_n(key(caller), Presented::Absent, now, cost) {
-        Verdict::Admitted(standing) => standing,
-        other => panic!("not admitted: {other:?}"),
-    }
-}
-
-fn refused(limiter: &BoxedLimiter, caller: u32, now: Nanos, cost: u32) -> Reason {
-    match limiter.check_n(key(caller), Presented::Absent, now, cost) {
-        Verdict::Refused(refusal) => refusal.reason,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
-fn remaining(limiter: &BoxedLimiter, caller: u32, now: Nanos) -> u32 {
-    limiter.peek(key(caller), now).remaining
-}
-
-fn occupied(limiter: &BoxedLimiter, now: Nanos) -> (usize, usize) {
-    let occupancy = limiter.occupancy(now);
-    (occupancy.restraining, occupancy.idle)
-}
-
-/// Sixteen slots, each taken by a caller with one request of its ten; every other caller finds them all taken.
-fn full(quota: Quota, overflow: Overflow) -> BoxedLimiter {
-    let limiter = BoxedLimiter::with_capacity(quota, 16).unwrap();
-    for caller in 0..16 {
-        assert_eq!(charge(&limiter, caller, NOW, 1).basis, Basis::Own);
-    }
-    assert_eq!(occupied(&limiter, NOW), (16, 0));
-    limiter.with_overflow(overflow)
-}
+use crate::support::{LIMIT, MINUTE, NOW, charge, full, key, limiter, occupied, quotas, refused, remaining};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
