@@ -48,7 +48,8 @@
 //! 4. Otherwise the application answers, and the response gets the fields `RateLimit-Policy` and `RateLimit`. If it
 //!    has them already they are added to; nothing is overwritten.
 //!
-//! A request that passes two layers of one gate is counted twice.
+//! A request that passes two layers of one gate is counted twice. Of two gates, each counts what reaches it: what the
+//! inner one refuses the outer one has counted.
 //!
 //! # Deployment caveat
 //! Behind a proxy the peer is the proxy, and all its callers share one budget.

@@ -20,9 +20,10 @@ pub(crate) fn credential<'r>(gate: &Gate, headers: &'r HeaderMap) -> impl Iterat
 
 /// Tells the operator what to change.
 #[cold]
-pub(crate) fn no_peer() {
+pub(crate) fn no_peer(outcome: &str) {
     tracing::error!(
         "{NoPeer}; with axum, serve `app.into_make_service_with_connect_info::<SocketAddr>()` instead of `app`, and \
-         elsewhere put `ConnectInfo<SocketAddr>` into the request's extensions. Answered with 500."
+         elsewhere put `ConnectInfo<SocketAddr>` into the request's extensions. (A Unix socket has no address to limit by.) \
+         {outcome}"
     );
 }

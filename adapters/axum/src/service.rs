@@ -41,9 +41,12 @@ where
         let extensions = request.extensions();
         let Ok(decision) = self.gate.decide(peer(extensions), credential(&self.gate, request.headers()))
         else {
-            no_peer();
+            no_peer("Answered with 500.");
             return ResponseFuture::answered(to_response(&Answer::no_peer()));
         };
+        if decision.lacks_peer() {
+            no_peer("Passed uncounted, in shadow mode.");
+        }
         if let Some(refusal) = self.gate.refusal(&decision) {
             let mut response = to_response(&refusal);
             // For outer layers: who was refused, and why.

@@ -33,7 +33,7 @@ pub enum RefusalBody {
 pub(crate) const LONGEST_VALUE: usize = 128;
 const LONGEST_BODY: usize = 512;
 
-// Requests of the type `application/grpc*` get their own form of refusal here (status 200 and `grpc-status: 8`).
+// The place for a form of refusal that gRPC clients understand (status 200 and `grpc-status: 8`), which is not here yet.
 impl Answer {
     /// The status code.
     pub fn status(&self) -> u16 {

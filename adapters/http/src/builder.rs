@@ -157,6 +157,9 @@ impl GateBuilder {
         if !self.field.is_sendable() {
             return Err(GateError::HeaderName { name: self.field.name });
         }
+        if self.quota != Quota::new(self.quota.limit(), self.quota.window()) {
+            return Err(GateError::QuotaKind);
+        }
         let limiter = BoxedLimiter::with_capacity(self.quota, self.capacity)?.with_overflow(self.overflow);
         let policy = Policy::new(self.policy_name.clone(), self.quota)
             .ok_or(GateError::PolicyName { name: self.policy_name })?;

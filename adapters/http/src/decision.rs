@@ -13,6 +13,8 @@ pub struct Decision {
     pub(crate) origin: Option<Origin>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) enforced: bool,
+    /// The gate is in shadow mode, where every request has a verdict unless its peer is not known.
+    pub(crate) shadowed: bool,
 }
 
 impl Decision {
@@ -38,6 +40,12 @@ impl Decision {
             Some(Verdict::Refused(refusal)) if self.enforced => Some(refusal),
             _ => None,
         }
+    }
+
+    /// Whether the request should have been counted and was not, since its peer is not known: in
+    /// [`Mode::Shadow`](crate::Mode::Shadow), which refuses nobody.
+    pub fn lacks_peer(&self) -> bool {
+        self.shadowed && self.verdict.is_none()
     }
 
     /// Whether the request may go on.

@@ -10,6 +10,12 @@ pub enum GateError {
     /// The quota or the capacity can't be had.
     #[error(transparent)]
     Limiter(#[from] BuildError),
+    /// The quota is not of a fixed window.
+    #[error(
+        "a gate holds callers to a fixed window, which is what its responses describe: use Quota::per_minute(300) or \
+         its like without .sliding(), .burst() and at_most()"
+    )]
+    QuotaKind,
     /// A service's secret or its name can't be used.
     #[error("service {service:?}: {error}")]
     Secret {

@@ -49,7 +49,8 @@ impl Gate {
     ///
     /// # Errors
     /// If the request must be counted and its peer is not known: answer with [`Answer::no_peer`] and log what to
-    /// change. An exempt request needs no peer.
+    /// change. An exempt request needs no peer. In [`Mode::Shadow`] the request passes uncounted, and
+    /// [`Decision::lacks_peer`] says so, for the log.
     ///
     /// # Security
     /// Pass every line of the credential's field: two lines are never exempt, and one that is left out would be.
@@ -63,12 +64,21 @@ impl Gate {
         let verdict = match (self.mode, presented) {
             (Mode::Off, _) => None,
             (Mode::Enforce | Mode::Shadow, Presented::Service(service)) => Some(Verdict::Exempt(service)),
-            (Mode::Enforce | Mode::Shadow, Presented::Absent | Presented::Forged) => {
-                Some(self.count(origin.ok_or(NoPeer)?, presented))
-            }
+            (Mode::Enforce | Mode::Shadow, Presented::Absent | Presented::Forged) => match origin {
+                Some(origin) => Some(self.count(origin, presented)),
+                None if self.mode == Mode::Shadow => None,
+                None => return Err(NoPeer),
+            },
         };
         let identity = self.identity(presented);
-        Ok(Decision { gate: self.id, identity, origin, verdict, enforced: self.mode == Mode::Enforce })
+        Ok(Decision {
+            gate: self.id,
+            identity,
+            origin,
+            verdict,
+            enforced: self.mode == Mode::Enforce,
+            shadowed: self.mode == Mode::Shadow,
+        })
     }
 
     /// Whom the values of the credential's field name. Nothing is counted.

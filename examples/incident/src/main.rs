@@ -69,7 +69,7 @@ enum Error {
     Token(token::TokenError),
     #[error("{0}")]
     Gate(GateError),
-    #[error("INTERNAL_TOKEN: {0}")]
+    #[error("INTERNAL_TOKEN: {0}; or unset it, and one is made")]
     Secret(GateError),
     #[error("can't listen on {0}: {1}; choose an address of this machine and a free port, or port 0")]
     Listen(std::net::SocketAddr, io::Error),

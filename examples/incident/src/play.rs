@@ -104,6 +104,9 @@ async fn act(
     Ok(act)
 }
 
+/// How long somebody waits for a response before it gives up on the rest.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 async fn perform(
     role: Role,
     calls: impl Iterator<Item = Place>,
@@ -112,9 +115,21 @@ async fn perform(
     progress: &ProgressBar,
 ) -> Tally {
     let mut tally = Tally::default();
+    let mut is_served = true;
     for place in calls {
         tally.requests += 1;
-        match client.call(role.call(place, token)).await {
+        progress.inc(1);
+        if !is_served {
+            tally.lost += 1;
+            continue;
+        }
+        let call = client.call(role.call(place, token));
+        let Ok(response) = tokio::time::timeout(PATIENCE, call).await else {
+            tally.lose(format!("no response in {PATIENCE:?}: are there file descriptors enough?"));
+            is_served = false;
+            continue;
+        };
+        match response {
             Ok(status) if status.is_success() => tally.passed += 1,
             Ok(StatusCode::UNAUTHORIZED) => tally.unauthorized += 1,
             Ok(StatusCode::TOO_MANY_REQUESTS) => tally.throttled += 1,
@@ -124,7 +139,6 @@ async fn perform(
             }
             Err(error) => tally.lose(error),
         }
-        progress.inc(1);
     }
     tally
 }

@@ -37,7 +37,7 @@ pub(crate) fn report(quota: Quota, before: &Act, after: &Act) -> Report {
     }
     let summary = match faults.len() {
         0 => summary(before, after),
-        wrong => format!("{} Things that went wrong: {wrong}.", summary(before, after)),
+        wrong => format!("The fix does not hold, {wrong} things went wrong. {}", summary(before, after)),
     };
     Report { table: table(before, after), faults, summary }
 }
@@ -46,8 +46,8 @@ pub(crate) fn report(quota: Quota, before: &Act, after: &Act) -> Report {
 fn fault(role: Role, tally: &Tally, quota: Quota) -> Option<String> {
     let Tally { requests, passed, unauthorized, throttled, took, .. } = tally;
     match role {
-        Role::Edge | Role::Orchestrator if passed < requests => {
-            Some(format!("{} of {requests} requests were refused", requests - passed))
+        Role::Edge | Role::Orchestrator if throttled + unauthorized > 0 => {
+            Some(format!("{} of {requests} requests were refused", throttled + unauthorized))
         }
         Role::Person if *throttled > 0 => Some(format!("{throttled} requests of people were refused")),
         Role::Scraper | Role::Forger if passed + unauthorized > allowed(quota, *took) => Some(format!(

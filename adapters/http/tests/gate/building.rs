@@ -1,6 +1,6 @@
 //! Building a gate, and what it prints.
 
-use tollgate_http::{Gate, Keyer, Nanos, Quota};
+use tollgate_http::{Gate, GateError, Keyer, Nanos, Quota};
 
 use crate::support::{SECRET, decide, five};
 
@@ -50,4 +50,17 @@ fn secrets_are_never_printed() {
     let printed = format!("{before} {gate:?} {decision:?} {:?}", gate.unauthorized());
     assert!(!printed.contains(secret) && !printed.contains("a seed to be hid"), "{printed}");
     assert!(printed.contains("edge"));
+}
+
+/// What responses say describes a fixed window, so no gate is built for another kind of quota.
+#[test]
+fn other_kinds_of_quota_are_refused_with_advice() {
+    let minute = Nanos::from_secs(60);
+    for quota in
+        [Quota::per_minute(5).sliding(), Quota::per_minute(5).burst(2), Quota::at_most(5).in_any(minute)]
+    {
+        let error = Gate::builder(quota).build().unwrap_err();
+        assert_eq!(error, GateError::QuotaKind);
+        assert!(error.to_string().contains("use Quota::per_minute"), "{error}");
+    }
 }

@@ -58,7 +58,12 @@ fn a_peer_is_needed_by_whoever_is_counted() {
     assert!(NoPeer.to_string().contains("give the gate the socket's peer address"));
     assert_eq!(Answer::no_peer().status(), 500);
     let off = five().0.mode(Mode::Off).build().unwrap();
-    assert!(off.decide(None, []).unwrap().passes());
+    assert!(off.decide(None, []).unwrap().passes() && !off.decide(None, []).unwrap().lacks_peer());
+    // Shadow mode refuses nobody, and does not pass it over in silence either.
+    let shadow = five().0.mode(Mode::Shadow).build().unwrap();
+    let decision = shadow.decide(None, []).unwrap();
+    assert!(decision.passes() && decision.lacks_peer() && decision.verdict().is_none());
+    assert!(!shadow.decide(None, [SECRET]).unwrap().lacks_peer() && !decide(&shadow, []).lacks_peer());
 }
 
 #[test]
