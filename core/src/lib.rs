@@ -97,3 +97,6 @@ pub use table::storage::Boxed;
 pub use table::storage::{Fixed, Storage};
 pub use time::Nanos;
 pub use verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use word::fuzzing;

@@ -118,6 +118,37 @@ impl fmt::Debug for Word {
     }
 }
 
+/// What a fuzz target may ask of words, which are private otherwise.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    use super::{Tag, Word};
+
+    /// The words of a caller and of nobody with a state: committed, claimed, withdrawn.
+    pub fn encoded(fingerprint: u64, state: u64) -> [u64; 3] {
+        let tag = Tag::of(fingerprint);
+        [Word::committed(tag, state), Word::claim(tag, state), Word::residue(state)].map(Word::bits)
+    }
+
+    /// The state of any word, and whether it is empty, a claim, a residue, the caller's, and the caller's charge.
+    pub fn decoded(bits: u64, fingerprint: u64) -> (u64, [bool; 5]) {
+        let (word, tag) = (Word::from_bits(bits), Tag::of(fingerprint));
+        let is = [
+            word.is_empty(),
+            word.is_claim(),
+            word.is_residue(),
+            word.belongs_to(tag),
+            word.is_committed_by(tag),
+        ];
+        (word.state(), is)
+    }
+
+    /// The same word with another state.
+    pub fn moved(bits: u64, state: u64) -> u64 {
+        Word::from_bits(bits).with_state(state).bits()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
