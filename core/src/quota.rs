@@ -27,7 +27,7 @@ pub use sliding_window::SlidingWindow;
 /// | built by | algorithm | most that any interval of one window admits |
 /// |---|---|---|
 /// | [`per_minute(300)`](Self::per_minute) and its like | fixed window, begun by the caller's own first request: exactly `limit` pass in it | 2 × `limit`, of the window as it is enforced |
-/// | [`.sliding()`](Self::sliding) | sliding window: two counts, the older one weighted by how much of it is in sight | 2 × `limit` − 1, if all came at the end of a window; `limit` for even traffic |
+/// | [`.sliding()`](Self::sliding) | sliding window: two counts, the older one weighted by how much of it is in sight, rounded down | 2 × `limit`, if all came at the end of a window; `limit` for even traffic |
 /// | [`.burst(b)`](Self::burst) | GCRA: an even rate of `limit` a window, and up to `b` at once | `limit` + `b` |
 /// | [`at_most(n)`](Self::at_most)`.in_any(w).burst(b)` | GCRA at the rate that keeps the promise, `n − b` a window | `n` |
 ///

@@ -47,15 +47,16 @@ impl Oracle {
     }
 
     /// Requests in sight times the window's ticks.
-    fn in_sight(&self, caller: u64, now: u128) -> u128 {
+    fn weighed(&self, caller: u64, now: u128) -> u128 {
         let (number, elapsed) = self.moment(now);
         let charged = |number| self.charged.get(&(caller, number)).copied().unwrap_or(0);
         let before = number.checked_sub(1).map_or(0, charged);
         before * (self.window - elapsed) + charged(number) * self.window
     }
 
+    /// How many more pass. A part of a request does not count.
     fn room(&self, caller: u64, now: u128) -> u128 {
-        (self.limit * self.window).saturating_sub(self.in_sight(caller, now))
+        self.limit.saturating_sub(self.weighed(caller, now) / self.window)
     }
 
     /// The nanoseconds until `is` first holds, which then goes on to hold until two windows later.
@@ -74,14 +75,14 @@ impl Oracle {
 
     fn check(&mut self, caller: u64, now: u64, cost: u32) -> Answer {
         let (now, cost) = (u128::from(now), u128::from(cost));
-        let passes = |oracle: &Self, now| cost * oracle.window <= oracle.room(caller, now);
+        let passes = |oracle: &Self, now| cost <= oracle.room(caller, now);
         if cost > self.limit {
             Answer::TooDear
         } else if passes(self, now) {
             *self.charged.entry((caller, self.moment(now).0)).or_default() += cost;
             Answer::Admitted {
-                remaining: self.room(caller, now) / self.window,
-                resets_in: self.wait(now, |now| self.in_sight(caller, now) == 0),
+                remaining: self.room(caller, now),
+                resets_in: self.wait(now, |now| self.weighed(caller, now) == 0),
             }
         } else {
             Answer::Refused { retry_after: self.wait(now, |now| passes(self, now)) }

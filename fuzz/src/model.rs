@@ -168,21 +168,20 @@ impl Model {
                     1 => (current, 0),
                     _ => (0, 0),
                 };
-                let in_sight = |previous: u128, current: u128, elapsed: u128| {
-                    previous * (window - elapsed) + current * window
-                };
-                let used = in_sight(previous, current + cost, elapsed);
-                if used <= limit * window {
+                // A part of a request does not count.
+                let in_sight = |previous: u128, elapsed: u128| previous * (window - elapsed) / window;
+                let used = in_sight(previous, elapsed) + current + cost;
+                if used <= limit {
                     let current = current + cost;
                     let end = here + if current > 0 { 2 } else { 1 };
-                    let answer = admitted((limit * window - used) / window, self.until(end * window, now));
+                    let answer = admitted(limit - used, self.until(end * window, now));
                     return (answer, State::Sliding { number: here, previous, current });
                 }
                 // The first tick at which it passes, by bisection: use only falls.
                 let passes = |then: u128| {
                     let (previous, current) =
                         if then / window > here { (current, 0) } else { (previous, current) };
-                    in_sight(previous, current + cost, then % window) <= limit * window
+                    in_sight(previous, then % window) + current + cost <= limit
                 };
                 let (mut before, mut then) = (tick, (here + 2) * window);
                 while then - before > 1 {
@@ -266,7 +265,7 @@ impl Model {
         let limit = u64::from(input.limit());
         match input.kind() {
             Kind::Fixed => (2 * limit, enforced.0),
-            Kind::Sliding => (2 * limit - 1, enforced.0),
+            Kind::Sliding => (2 * limit, enforced.0),
             Kind::Gcra => (limit + u64::from(input.burst()), input.window()),
             Kind::AtMost => (limit, input.window()),
         }

@@ -109,7 +109,7 @@ impl FixedWindow {
 
     #[inline]
     pub(super) const fn is_over(&self, state: u64, at: Moment) -> bool {
-        matches!(self.layout.side(state, at), Side::Past(age) if age >= self.window as u64)
+        self.layout.has_passed(state, at, self.window as u64)
     }
 
     /// Whether a whole window has passed since the state's time.
@@ -123,12 +123,7 @@ impl FixedWindow {
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
-        let window = self.window as u64;
-        match self.layout.side(self.settled(state, at), at) {
-            Side::Past(age) if age >= window => Nanos::ZERO,
-            Side::Past(age) => self.layout.span(window - age, at),
-            Side::Ahead(lead) => self.layout.span(window + lead, at),
-        }
+        self.layout.until(self.settled(state, at), at, self.window as u64)
     }
 
     pub(super) const fn weight(&self, state: u64, _: Moment) -> u64 {

@@ -120,8 +120,7 @@ impl Penalty {
     }
 
     pub(super) const fn is_over(&self, state: u64, at: Moment) -> bool {
-        let lasts = self.lasts(self.layout.parts(state).1);
-        matches!(self.layout.side(state, at), Side::Past(age) if age >= lasts)
+        self.layout.has_passed(state, at, self.lasts(self.layout.parts(state).1))
     }
 
     pub(super) const fn is_dead(&self, state: u64, at: Moment) -> bool {
@@ -134,12 +133,7 @@ impl Penalty {
     }
 
     pub(super) const fn over_in(&self, state: u64, at: Moment) -> Nanos {
-        let lasts = self.lasts(self.layout.parts(state).1);
-        match self.layout.side(self.settled(state, at), at) {
-            Side::Past(age) if age >= lasts => Nanos::ZERO,
-            Side::Past(age) => self.layout.span(lasts - age, at),
-            Side::Ahead(lead) => self.layout.span(lasts + lead, at),
-        }
+        self.layout.until(self.settled(state, at), at, self.lasts(self.layout.parts(state).1))
     }
 
     pub(super) const fn weight(&self, state: u64, _: Moment) -> u64 {

@@ -5,7 +5,7 @@ use crate::time::Nanos;
 use crate::word::STATE_BITS;
 
 /// At most `limit` requests in sight, where the requests of the window before count by the share of it that the last
-/// window's length still covers.
+/// window's length still covers, rounded down.
 ///
 /// Windows are those of the clock, the same for all callers, and a state holds a window's number on a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,37 +81,47 @@ impl SlidingWindow {
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "what remains is no more than the limit")]
     #[inline]
     pub(super) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
         let state = self.settled(state, at);
         let (at, early) = self.seen_from(state, at);
         let (previous, current) = self.rolled(state, at);
-        let (limit, window) = (self.limit as u64, self.window as u64);
-        // In units of one request × one tick; all below 2¹⁷ × 2²⁵.
-        let room = limit * window;
-        let in_sight = previous * (window - at.elapsed) + current * window;
-        let wanted = in_sight + cost as u64 * window;
-        if wanted <= room {
-            let current = current + cost as u64;
+        let (limit, window, cost) = (self.limit as u64, self.window as u64, cost as u64);
+        let in_sight = self.share(previous, at.elapsed) + current;
+        if in_sight + cost <= limit {
+            let current = current + cost;
             return Charge::Admitted {
                 state: self.state(at.tick, previous, current),
-                remaining: self.requests(room - wanted),
+                remaining: (limit - in_sight - cost) as u32,
                 resets_in: self.span(early + if current > 0 { 2 * window } else { window } - at.elapsed, at),
             };
         }
         // In this window, once enough of the previous one is out of sight; else in the next, likewise.
-        let cost = cost as u64;
         let wait = if current + cost <= limit {
-            window - quotient((limit - current - cost) * window, previous) - at.elapsed
+            self.falls_to(previous, limit - current - cost) - at.elapsed
         } else {
-            let then = window - quotient(limit.saturating_sub(cost) * window, current);
-            window - at.elapsed + then
+            window - at.elapsed + self.falls_to(current, limit.saturating_sub(cost))
         };
         Charge::Refused {
             state,
-            remaining: self.requests(room.saturating_sub(in_sight)),
+            remaining: limit.saturating_sub(in_sight) as u32,
             retry_after: self.span(early + wait, at),
         }
+    }
+
+    /// What of the older window's count is in sight, so many ticks into the next one; rounded down, or a caller that
+    /// uses all it has would get less than the limit in the long run.
+    #[inline]
+    const fn share(&self, previous: u64, elapsed: u64) -> u64 {
+        let window = self.window as u64;
+        quotient(previous * (window - elapsed), window)
+    }
+
+    /// The first tick of a window at which no more than `most` of the older one's count is in sight.
+    const fn falls_to(&self, previous: u64, most: u64) -> u64 {
+        let window = self.window as u64;
+        window.saturating_sub(quotient((most + 1) * window - 1, previous))
     }
 
     /// The same counts, in the clock's window if they lie ahead of it by more than one: another thread's clock may
@@ -233,18 +243,14 @@ impl SlidingWindow {
         (window & self.ring_mask()) << (2 * self.count_bits) | previous << self.count_bits | current
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "no more than the limit")]
-    const fn requests(&self, room: u64) -> u32 {
-        quotient(room, self.window as u64) as u32
-    }
-
     /// The time from now until `ticks` after the tick of now began.
     const fn span(&self, ticks: u64, at: Moment) -> Nanos {
         Nanos((ticks << self.shift) - at.fraction)
     }
 }
 
-/// The quotient, rounded down; nothing divides by zero here, and then it would be 0.
+/// The quotient, rounded down. With a divisor of 0 it is 0: no window has no ticks, and who has used nothing is not
+/// told to wait.
 const fn quotient(dividend: u64, divisor: u64) -> u64 {
     match dividend.checked_div(divisor) {
         Some(quotient) => quotient,

@@ -81,6 +81,21 @@ impl TimedCount {
         if age <= half { Side::Past(age) } else { Side::Ahead(self.ring_mask() + 1 - age) }
     }
 
+    /// Whether `span` ticks have passed since a state's time.
+    #[inline]
+    pub(super) const fn has_passed(&self, state: u64, at: Moment, span: u64) -> bool {
+        matches!(self.side(state, at), Side::Past(age) if age >= span)
+    }
+
+    /// The time from now until `span` ticks after a state's time.
+    pub(super) const fn until(&self, state: u64, at: Moment, span: u64) -> Nanos {
+        match self.side(state, at) {
+            Side::Past(age) if age >= span => Nanos::ZERO,
+            Side::Past(age) => self.span(span - age, at),
+            Side::Ahead(lead) => self.span(span + lead, at),
+        }
+    }
+
     /// The same state, with the time now if it lies too far ahead of the clock: further than rule 6 puts it in a rule
     /// that measures `span`, and than clocks disagree. A smaller lead is kept: written back, a claim could recur, and
     /// each of two clocks would undo what the other one wrote.
