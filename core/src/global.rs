@@ -4,7 +4,7 @@ use crate::counters::{Count, Counters, Counts};
 use crate::credentials::Presented;
 use crate::key::Key;
 use crate::line::Slot;
-use crate::quota::{Charge, Rule};
+use crate::quota::{Charge, Rule, more_in};
 use crate::several::{Limit, Note, Steps};
 use crate::sync::AtomicU64;
 use crate::time::Nanos;
@@ -68,6 +68,16 @@ impl GlobalLimiter {
             Some(service) => Verdict::Exempt(service),
             None => self.charge(NOBODY_S_KEY, now, cost),
         }
+    }
+
+    /// The window as it is enforced: see [`RateLimiter::enforced_window`](crate::RateLimiter::enforced_window).
+    pub const fn enforced_window(&self) -> Nanos {
+        self.rule.window()
+    }
+
+    /// The time until more than what remains may pass: see [`RateLimiter::more_in`](crate::RateLimiter::more_in).
+    pub fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
+        more_in(&self.rule, standing, now)
     }
 
     /// Gives back what an admitted request was charged; whether it still counted.

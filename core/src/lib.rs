@@ -81,16 +81,17 @@ pub use global::GlobalLimiter;
 #[cfg(feature = "alloc")]
 pub use in_flight::BoxedInFlight;
 pub use in_flight::{FixedInFlight, InFlight, InFlightGuard};
+pub use ipnet::IpNet;
 pub use key::{Key, Keyer};
 #[cfg(feature = "alloc")]
 pub use limiter::BoxedLimiter;
 pub use limiter::{BuildError, FixedWindowLimiter, Limiter, Occupancy, RateLimiter, SetQuotaError};
-pub use origin::Origin;
+pub use origin::{Origin, OriginError, Origins, OriginsBuilder, Prefixes, Source, TrustedNetwork};
 #[cfg(feature = "alloc")]
 pub use penalty::BoxedPenalty;
 pub use penalty::{FixedPenalty, Penalty};
 pub use quota::{AtMost, FixedWindow, Gcra, Quota, QuotaError, Rule, SlidingWindow};
-pub use several::{AllVerdict, Limit, check_all};
+pub use several::{AllVerdict, Limit, check_all, check_list};
 pub use table::Overflow;
 #[cfg(feature = "alloc")]
 pub use table::storage::Boxed;

@@ -5,7 +5,7 @@ use crate::counters::Counts;
 use crate::credentials::Presented;
 use crate::key::Key;
 use crate::line::PLACES;
-use crate::quota::{Arithmetic, FixedWindow, Quota, QuotaError, Rule};
+use crate::quota::{Arithmetic, FixedWindow, Quota, QuotaError, Rule, more_in};
 use crate::several::{Limit, Note, Steps};
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
@@ -196,6 +196,13 @@ impl<S: Storage, R: Arithmetic> RateLimiter<S, R> {
     /// Where a caller stands. Nothing is counted or written.
     pub fn peek(&self, key: Key, now: Nanos) -> Standing {
         self.table.peek(key, now)
+    }
+
+    /// The time, from `now`, until a caller that was just admitted may have more than what remains to it: with a fixed
+    /// window until the next one, with GCRA an interval at most. Zero if the whole limit remains;
+    /// where nothing was charged, until all is there again.
+    pub fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
+        more_in(&self.table.rule(), standing, now)
     }
 
     /// Gives back what an admitted request was charged, for example because it failed through no fault of the

@@ -1,12 +1,34 @@
+//! Who calls: the address that a limit counts, found behind proxies and brought to one form.
+
+mod builder;
+mod chain;
+mod error;
+mod forwarded;
+mod list;
+mod network;
+mod node;
+mod origins;
+mod prefixes;
+mod source;
+mod trust;
+
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+pub use builder::OriginsBuilder;
+pub use error::OriginError;
+pub use network::TrustedNetwork;
+pub use origins::Origins;
+pub use prefixes::Prefixes;
+pub use source::Source;
 
 /// The caller that a limit counts: an address in canonical form and the network it stands for.
 ///
 /// An IPv4 caller is its address (/32). An IPv6 caller is its /64, the smallest network that is given out, so
-/// that nobody gets a fresh budget for each of the 2⁶⁴ addresses of one connection. IPv4-mapped addresses and those of
-/// NAT64 (`64:ff9b::/96`, RFC 6052) become IPv4 before anything else: one host has one budget, and two hosts have two.
-/// A NAT64 address of a private, loopback or link-local host stays IPv6, so that nobody passes for a neighbour.
+/// that nobody gets a fresh budget for each of the 2⁶⁴ addresses of one connection; other [`Prefixes`] can be chosen.
+/// IPv4-mapped addresses and those of NAT64 (`64:ff9b::/96`, RFC 6052) become IPv4 before anything else: one host has
+/// one budget, and two hosts have two. A NAT64 address of a private, loopback or link-local host stays IPv6, so that
+/// nobody passes for a neighbour.
 ///
 /// ```
 /// use tollgate::Origin;
@@ -18,22 +40,35 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Origin {
     address: IpAddr,
+    /// Within what [`Prefixes`] allow.
+    prefix: u8,
 }
 
-const V4_PREFIX: u8 = 32;
-const V6_PREFIX: u8 = 64;
-
 impl Origin {
-    /// The origin of a socket's peer: the peer itself.
+    /// The origin of a socket's peer: the peer itself, at the default prefixes.
     ///
     /// # Security
-    /// Behind a proxy the peer is the proxy, and all its callers are one.
+    /// Behind a proxy the peer is the proxy, and all its callers are one: see [`Origins`].
     pub const fn peer(peer: IpAddr) -> Self {
-        let address = match peer.to_canonical() {
-            IpAddr::V6(v6) => from_nat64(v6),
-            v4 @ IpAddr::V4(_) => v4,
+        Self { address: canonical(peer), prefix: 0 }.at(Prefixes::DEFAULT)
+    }
+
+    /// The same caller as part of a smaller or larger network, so that one request can be held to several limits:
+    /// its /64 to one and its /48 to another with a larger budget.
+    ///
+    /// ```
+    /// use tollgate::{Origin, Prefixes};
+    /// let caller = Origin::peer("2001:db8:1:2:3:4:5:6".parse()?);
+    /// assert_eq!(caller.at(Prefixes::new(24, 48)?).to_string(), "2001:db8:1::/48");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn at(self, prefixes: Prefixes) -> Self {
+        let prefix = match self.address {
+            IpAddr::V4(_) => prefixes.v4(),
+            IpAddr::V6(_) => prefixes.v6(),
         };
-        Self { address }
+        Self { address: self.address, prefix }
     }
 
     /// The caller's address, canonical, every bit of it.
@@ -44,19 +79,27 @@ impl Origin {
     /// The first address of the network that shares this caller's budget.
     pub const fn network(&self) -> IpAddr {
         match self.address {
-            IpAddr::V4(_) => self.address,
+            IpAddr::V4(v4) => {
+                let host = u32::MAX.unbounded_shr(self.prefix as u32);
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & !host))
+            }
             IpAddr::V6(v6) => {
-                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - V6_PREFIX))))
+                let host = u128::MAX.unbounded_shr(self.prefix as u32);
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !host))
             }
         }
     }
 
     /// The length of that network's prefix, in bits.
     pub const fn prefix(&self) -> u8 {
-        match self.address {
-            IpAddr::V4(_) => V4_PREFIX,
-            IpAddr::V6(_) => V6_PREFIX,
-        }
+        self.prefix
+    }
+}
+
+const fn canonical(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => from_nat64(v6),
+        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

@@ -8,6 +8,7 @@ use core::error::Error;
 use core::fmt;
 
 use crate::time::Nanos;
+use crate::verdict::Standing;
 
 mod fixed_window;
 mod gcra;
@@ -515,6 +516,21 @@ macro_rules! arithmetic {
 }
 
 arithmetic!(Rule, FixedWindow, SlidingWindow, Gcra, InFlight, Penalty);
+
+/// The wait of whoever wants one request more than remains, by what the charge left behind.
+pub(crate) fn more_in<R: Arithmetic>(rule: &R, standing: &Standing, now: Nanos) -> Nanos {
+    let more = standing.remaining.saturating_add(1);
+    if more > rule.limit() {
+        return Nanos::ZERO;
+    }
+    if standing.receipt.cost() == 0 {
+        return standing.resets_in;
+    }
+    match rule.charge(standing.receipt.charged(), rule.moment(now), more) {
+        Charge::Refused { retry_after, .. } => retry_after,
+        Charge::Admitted { .. } => Nanos::ZERO,
+    }
+}
 
 /// The logarithm to base 2, rounded down; unlike `ilog2`, 0 for 0.
 const fn log2(number: u64) -> u32 {

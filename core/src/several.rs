@@ -100,6 +100,16 @@ pub fn check_all<const N: usize>(
     now: Nanos,
     cost: u32,
 ) -> AllVerdict<N> {
+    check_list(&Vec::from_array(limits), presented, now, cost)
+}
+
+/// [`check_all`] for a number of limits that is known at run time only, up to `N`.
+pub fn check_list<const N: usize>(
+    limits: &Vec<(&dyn Limit, Key), N>,
+    presented: Presented,
+    now: Nanos,
+    cost: u32,
+) -> AllVerdict<N> {
     let note = |note| limits.iter().for_each(|(limit, _)| limit.note(note));
     match presented {
         Presented::Absent => {}

@@ -11,8 +11,9 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use tollgate::{
     AllVerdict, AtMost, Basis, Boxed, BoxedInFlight, BoxedLimiter, BoxedPenalty, BuildError, Counts,
     CredentialError, Credentials, Fixed, FixedInFlight, FixedPenalty, GlobalLimiter, InFlightGuard, Key,
-    Keyer, Limit, Limiter, Nanos, Occupancy, Origin, Overflow, Presented, Quota, QuotaError, Reason, Receipt,
-    Refusal, Service, SetQuotaError, Standing, Verdict,
+    Keyer, Limit, Limiter, Nanos, Occupancy, Origin, OriginError, Origins, Overflow, Prefixes, Presented,
+    Quota, QuotaError, Reason, Receipt, Refusal, Service, SetQuotaError, Source, Standing, TrustedNetwork,
+    Verdict,
 };
 
 /// It can be in a static and used by all threads, and a thread that panics leaves it as good as it was.
@@ -41,6 +42,7 @@ const _: () = {
     shared::<BoxedPenalty>();
     shared::<Credentials<8>>();
     shared::<Keyer>();
+    shared::<Origins>();
     shared::<Fixed<256>>();
     shared::<Boxed>();
     shared::<AllVerdict<3>>();
@@ -52,6 +54,9 @@ const _: () = {
     plain::<Nanos>();
     plain::<Key>();
     plain::<Origin>();
+    plain::<Prefixes>();
+    plain::<Source>();
+    plain::<TrustedNetwork>();
     plain::<Presented>();
     plain::<Service>();
     plain::<Verdict>();
@@ -68,6 +73,7 @@ const _: () = {
 
 const _: () = {
     error::<QuotaError>();
+    error::<OriginError>();
     error::<BuildError>();
     error::<SetQuotaError>();
     error::<CredentialError>();

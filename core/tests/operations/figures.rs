@@ -44,6 +44,33 @@ fn nothing_costs_nothing_and_too_much_is_its_own_reason() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
+    // There is one request more after the wait, and not before.
+    #[test]
+    fn more_comes_when_it_was_told(
+        trace in vec((0u64..20, 1u32..6), 1..30),
+        fraction in 0u64..1_000_000_000,
+    ) {
+        for quota in quotas() {
+            let limiter = limiter(quota);
+            let mut now = NOW;
+            for &(seconds, cost) in &trace {
+                now = now.saturating_add(Nanos(seconds * 1_000_000_000 + fraction));
+                let Verdict::Admitted(standing) = limiter.check_n(key(1), Presented::Absent, now, cost) else {
+                    continue;
+                };
+                let wait = limiter.more_in(&standing, now);
+                prop_assert!(wait > Nanos::ZERO && wait <= standing.resets_in, "{quota:?}: {wait:?}");
+                let then = now.saturating_add(wait);
+                prop_assert!(remaining(&limiter, 1, then) > standing.remaining, "{quota:?}");
+                prop_assert_eq!(remaining(&limiter, 1, Nanos(then.0 - 1)), standing.remaining, "{:?}", quota);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
     // Who is looked at is decided upon as who is not; a look says what the next charge finds.
     #[test]
     fn a_peek_writes_nothing(trace in vec((0u32..3, 0u64..40, 1u32..6), 1..60)) {
