@@ -1,10 +1,11 @@
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::Response;
 use pin_project_lite::pin_project;
-use tollgate_http::Fields;
+use tollgate_http::{Decision, Gate, Permit};
 
 use crate::response::add;
 
@@ -18,13 +19,33 @@ pin_project! {
     }
 }
 
+/// A request that was counted and passes.
+pub(crate) struct Told {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) decision: Decision,
+    pub(crate) permit: Option<Permit>,
+}
+
+impl Told {
+    fn tell<R>(self, response: &mut Response<R>) {
+        if let Some(fields) = self.gate.settle(&self.decision, response.status().as_u16()) {
+            fields.iter().for_each(|field| add(response.headers_mut(), field));
+        }
+        if self.decision.is_over_limit() {
+            // For outer layers: who would be refused, were the gate not in shadow mode.
+            response.extensions_mut().insert(self.decision);
+        }
+        drop(self.permit);
+    }
+}
+
 pin_project! {
     #[project = KindProjection]
     enum Kind<F, R, E> {
         Passed {
             #[pin]
             future: F,
-            fields: Option<Fields>,
+            told: Option<Told>,
         },
         Answered {
             #[pin]
@@ -34,8 +55,8 @@ pin_project! {
 }
 
 impl<F, R, E> ResponseFuture<F, R, E> {
-    pub(crate) fn passed(future: F, fields: Option<Fields>) -> Self {
-        Self { kind: Kind::Passed { future, fields } }
+    pub(crate) fn passed(future: F, told: Option<Told>) -> Self {
+        Self { kind: Kind::Passed { future, told } }
     }
 
     pub(crate) fn answered(response: Response<R>) -> Self {
@@ -51,10 +72,11 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().kind.project() {
-            KindProjection::Passed { future, fields } => {
+            KindProjection::Passed { future, told } => {
                 let mut result = ready!(future.poll(cx));
-                if let (Ok(response), Some(fields)) = (&mut result, fields) {
-                    fields.iter().for_each(|field| add(response.headers_mut(), field));
+                // Taken, since a request is settled once and no longer under way.
+                if let (Ok(response), Some(told)) = (&mut result, told.take()) {
+                    told.tell(response);
                 }
                 Poll::Ready(result)
             }

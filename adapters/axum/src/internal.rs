@@ -11,7 +11,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::future::ResponseFuture;
-use crate::peer::credential;
+use crate::peer::Headers;
 use crate::response::to_response;
 
 /// Lets a handler run for our own services alone: an extractor with the service's name.
@@ -130,5 +130,5 @@ where
 }
 
 fn internal(gate: &Gate, extensions: &Extensions, headers: &HeaderMap) -> Option<ServiceName> {
-    gate.internal(extensions.get(), credential(gate, headers))
+    gate.internal(extensions.get(), &Headers(headers))
 }

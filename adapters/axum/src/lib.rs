@@ -40,8 +40,8 @@
 //! # Order
 //! For each request that reaches the layer:
 //! 1. A valid credential in the gate's field: the request passes uncounted, and its response carries no fields.
-//! 2. Otherwise the peer's address is charged. It comes from [`ConnectInfo<SocketAddr>`](ConnectInfo) (or axum's
-//!    `MockConnectInfo`); without it the answer is 500, and the log names
+//! 2. Otherwise the caller's address is charged: the peer's, or the one that trusted proxies name. The peer comes from [`ConnectInfo<SocketAddr>`](ConnectInfo) (or axum's
+//!    `MockConnectInfo`, or `ConnectInfo` with a [`Peer`]); without it the answer is 500, and the log names
 //!    `into_make_service_with_connect_info::<SocketAddr>()`.
 //! 3. Over the limit: 429 at once, and the application does not see the request. A forged credential is no
 //!    exception, so a forger gets 401 from internal routes while its budget lasts, and then 429.
@@ -52,7 +52,8 @@
 //! inner one refuses the outer one has counted.
 //!
 //! # Deployment caveat
-//! Behind a proxy the peer is the proxy, and all its callers share one budget.
+//! Behind a proxy the peer is the proxy, and all its callers share one budget. With the feature `proxy-protocol`,
+//! `ProxyListener` serves behind a proxy that tells each connection's caller by the PROXY protocol.
 //!
 //! # Any tower stack
 //! The layer needs a response body that is `From<Bytes>`: axum's is, and so is `http_body_util::Full<Bytes>`. For
@@ -61,24 +62,41 @@
 
 mod decided;
 mod future;
+mod head;
 mod internal;
 mod layer;
 mod peer;
+#[cfg(feature = "proxy-protocol")]
+mod proxy;
 mod response;
 mod service;
 
 pub use axum::extract::ConnectInfo;
 pub use decided::{Decided, Undecided};
 pub use future::ResponseFuture;
+pub use head::Head;
 pub use internal::{NotInternal, RequireInternal, RequireInternalLayer, RequireInternalService};
 pub use layer::TollgateLayer;
+pub use peer::Peer;
+#[cfg(feature = "proxy-protocol")]
+pub use proxy::ProxyListener;
 pub use service::Tollgate;
 pub use tollgate_http::{
-    Basis, Clock, Decision, Gate, GateBuilder, GateError, Identity, Keyer, ManualClock, Mode, Nanos, Origin,
-    Overflow, Quota, Reason, Refusal, RefusalBody, ServiceName, Standing, Verdict,
+    Answer, Basis, ChangeError, Clock, Decision, Gate, GateBuilder, GateError, Identity, Keyer, ManualClock,
+    Mode, Nanos, Origin, Overflow, Policy, Quota, Reason, Refusal, RefusalBody, ServiceName, Source,
+    Standing, Terms, Verdict,
+};
+#[cfg(feature = "proxy-protocol")]
+pub use tollgate_proxy_protocol::{
+    HandshakeError, Proxied, ProxyProtocol, ProxyProtocolBuilder, ProxyProtocolError,
 };
 
 /// The README's examples are compiled with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The guide's, too; one needs the feature.
+#[cfg(all(doctest, feature = "proxy-protocol"))]
+#[doc = include_str!("../../../docs/behind-a-proxy.md")]
+struct BehindAProxy;

@@ -4,26 +4,30 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::connect_info::{ConnectInfo, MockConnectInfo};
 use http::{Extensions, HeaderMap, HeaderValue};
-use tollgate_http::{Gate, NoPeer};
+use tollgate_http::RequestFields;
 
-/// The socket's peer. As for axum's own extractor, the real one goes before a test's.
+/// The address that a connection comes from, as a listener other than axum's own knows it: whoever serves with
+/// `ProxyListener` calls `into_make_service_with_connect_info::<Peer>()`, and handlers ask for `ConnectInfo<Peer>`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// The connection's peer. As for axum's own extractor, the real one goes before a test's.
 pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
-    let real = extensions.get().map(|&ConnectInfo::<SocketAddr>(peer)| peer);
+    let real = || extensions.get().map(|&ConnectInfo::<SocketAddr>(peer)| peer);
+    let told = || extensions.get().map(|&ConnectInfo(Peer(peer))| peer);
     let mock = || extensions.get().map(|&MockConnectInfo::<SocketAddr>(peer)| peer);
-    real.or_else(mock).map(|peer| peer.ip())
+    real().or_else(told).or_else(mock).map(|peer| peer.ip())
 }
 
-/// Every line of the field that carries credentials.
-pub(crate) fn credential<'r>(gate: &Gate, headers: &'r HeaderMap) -> impl Iterator<Item = &'r [u8]> {
-    headers.get_all(gate.credential_header()).into_iter().map(HeaderValue::as_bytes)
+/// A request's header fields.
+pub(crate) struct Headers<'r>(pub(crate) &'r HeaderMap);
+
+impl RequestFields for Headers<'_> {
+    fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]> {
+        self.0.get_all(name).into_iter().map(HeaderValue::as_bytes)
+    }
 }
 
-/// Tells the operator what to change.
-#[cold]
-pub(crate) fn no_peer(outcome: &str) {
-    tracing::error!(
-        "{NoPeer}; with axum, serve `app.into_make_service_with_connect_info::<SocketAddr>()` instead of `app`, and \
-         elsewhere put `ConnectInfo<SocketAddr>` into the request's extensions. (A Unix socket has no address to limit by.) \
-         {outcome}"
-    );
-}
+/// How the peer's address gets into a request.
+pub(crate) const ADVICE: &str = "with axum, serve `app.into_make_service_with_connect_info::<SocketAddr>()` instead of \
+     `app` (`::<Peer>()` with `ProxyListener`), and elsewhere put `ConnectInfo<SocketAddr>` into the request's extensions.";

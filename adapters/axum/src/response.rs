@@ -13,12 +13,14 @@ pub(crate) fn to_response<R: From<Bytes>>(answer: &Answer) -> Response<R> {
 
 /// Adds a field without overwriting any.
 pub(crate) fn add(headers: &mut HeaderMap, field: Field<'_>) {
-    let name = HeaderName::from_static(field.name);
+    // A gate's names and values can be sent; a responder's may not.
+    let (Ok(name), Ok(value)) =
+        (HeaderName::from_bytes(field.name.as_bytes()), HeaderValue::from_str(field.value))
+    else {
+        return;
+    };
     if field.merge == Merge::Keep && headers.contains_key(&name) {
         return;
     }
-    // A gate's values are printable ASCII, so none is left out.
-    if let Ok(value) = HeaderValue::from_str(field.value) {
-        headers.append(name, value);
-    }
+    headers.append(name, value);
 }

@@ -3,11 +3,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use tollgate_http::{Answer, Gate};
+use tollgate_http::{Gate, Permit};
 use tower_service::Service;
 
-use crate::future::ResponseFuture;
-use crate::peer::{credential, no_peer, peer};
+use crate::future::{ResponseFuture, Told};
+use crate::head::{Head, TermsOf};
+use crate::peer::{ADVICE, Headers, peer};
 use crate::response::to_response;
 
 /// A service with a [`Gate`] before it, as [`TollgateLayer`](crate::TollgateLayer) makes it.
@@ -16,11 +17,12 @@ use crate::response::to_response;
 pub struct Tollgate<S> {
     inner: S,
     gate: Arc<Gate>,
+    terms: Option<TermsOf>,
 }
 
 impl<S> Tollgate<S> {
-    pub(crate) fn new(inner: S, gate: Arc<Gate>) -> Self {
-        Self { inner, gate }
+    pub(crate) fn new(inner: S, gate: Arc<Gate>, terms: Option<TermsOf>) -> Self {
+        Self { inner, gate, terms }
     }
 }
 
@@ -38,23 +40,33 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let extensions = request.extensions();
-        let Ok(decision) = self.gate.decide(peer(extensions), credential(&self.gate, request.headers()))
+        let gate = &self.gate;
+        let terms = match &self.terms {
+            Some(terms) => terms.call(&Head::of(&request), gate.terms()),
+            None => gate.terms(),
+        };
+        let Ok(decision) = gate.decide_on(terms, peer(request.extensions()), &Headers(request.headers()))
         else {
-            no_peer("Answered with 500.");
-            return ResponseFuture::answered(to_response(&Answer::no_peer()));
+            return ResponseFuture::answered(to_response(&gate.no_peer(ADVICE)));
         };
         if decision.lacks_peer() {
-            no_peer("Passed uncounted, in shadow mode.");
+            gate.tell_uncounted(ADVICE);
         }
-        if let Some(refusal) = self.gate.refusal(&decision) {
+        if let Some(refusal) = gate.refusal(&decision, &Headers(request.headers())) {
             let mut response = to_response(&refusal);
             // For outer layers: who was refused, and why.
             response.extensions_mut().insert(decision);
             return ResponseFuture::answered(response);
         }
-        let fields = self.gate.fields(&decision);
+        if gate.strips_credential(&decision) {
+            request.headers_mut().remove(gate.credential_header());
+        }
+        let told = decision.is_counted().then(|| Told {
+            permit: Permit::of(gate, &decision),
+            gate: Arc::clone(gate),
+            decision: decision.clone(),
+        });
         request.extensions_mut().insert(decision);
-        ResponseFuture::passed(self.inner.call(request), fields)
+        ResponseFuture::passed(self.inner.call(request), told)
     }
 }

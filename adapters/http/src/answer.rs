@@ -1,11 +1,11 @@
 //! The responses that a gate gives in place of the application's.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use tollgate::{Nanos, Reason, Refusal};
+use tollgate::{Nanos, Quota, Reason, Refusal};
 
 use crate::fields::{Field, Fields, Merge, retry_after};
-use crate::policy::Policy;
 use crate::text::{Text, text};
 
 /// A response of the gate's own. An adapter turns it into its framework's type.
@@ -14,8 +14,12 @@ use crate::text::{Text, text};
 pub struct Answer {
     status: u16,
     fields: Option<Fields>,
-    own: heapless::Vec<(&'static str, heapless::String<LONGEST_VALUE>), 3>,
+    own: heapless::Vec<(&'static str, heapless::String<LONGEST_VALUE>), 5>,
+    /// What a responder adds.
+    further: Vec<(Cow<'static, str>, String)>,
     body: heapless::String<LONGEST_BODY>,
+    /// What a responder sends in the body's place.
+    other_body: Option<Cow<'static, str>>,
 }
 
 /// How the body of a refusal is written.
@@ -33,7 +37,6 @@ pub enum RefusalBody {
 pub(crate) const LONGEST_VALUE: usize = 128;
 const LONGEST_BODY: usize = 512;
 
-// The place for a form of refusal that gRPC clients understand (status 200 and `grpc-status: 8`), which is not here yet.
 impl Answer {
     /// The status code.
     pub fn status(&self) -> u16 {
@@ -42,74 +45,146 @@ impl Answer {
 
     /// The fields, that of the content type included.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
-        let own =
-            self.own.iter().map(|(name, value)| Field { name, value: value.as_str(), merge: Merge::Keep });
-        self.fields.iter().flat_map(Fields::iter).chain(own)
+        let keep = |(name, value)| Field { name, value, merge: Merge::Keep };
+        let own = self.own.iter().map(move |(name, value)| keep((*name, value.as_str())));
+        let further = self.further.iter().map(move |(name, value)| keep((&**name, value.as_str())));
+        self.fields.iter().flat_map(Fields::iter).chain(own).chain(further)
     }
 
     /// The body, to be sent with any method but HEAD.
     pub fn body(&self) -> &str {
-        &self.body
+        self.other_body.as_deref().unwrap_or(&self.body)
     }
 
-    /// `429 Too Many Requests` (RFC 6585 §4).
+    /// The same with another status code, such as 503.
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The same with another body.
+    pub fn with_body(self, content_type: impl Into<String>, body: impl Into<Cow<'static, str>>) -> Self {
+        let mut answer = self.with_field("content-type", content_type);
+        answer.other_body = Some(body.into());
+        answer
+    }
+
+    /// The same with this field in place of any of its name, which is given in lower case. A name or value that can't be
+    /// sent is left out by the adapter.
+    pub fn with_field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
+        let name = name.into();
+        self.own.retain(|(own, _)| *own != name);
+        self.further.retain(|(further, _)| *further != name);
+        self.further.push((name, value.into()));
+        self
+    }
+
+    /// `429 Too Many Requests` (RFC 6585 §4), or what clients of gRPC take for it.
     pub(crate) fn refused(
-        policy: &Policy,
+        policy: &str,
+        quota: Option<Quota>,
         refusal: Refusal,
         fields: Option<Fields>,
         wording: Wording,
+        is_grpc: bool,
     ) -> Self {
-        let seconds = retry_after(refusal.retry_after, wording.resolution);
-        let why: heapless::String<96> = match refusal.reason {
-            Reason::Overflow | Reason::Contended => {
-                text(format_args!("New callers can't be counted at the moment."))
-            }
-            _ => text(format_args!(
-                "The limit of {} requests in {:?} is used up.",
-                refusal.limit,
-                Duration::from(policy.quota.window()),
-            )),
+        // Where no wait helps, none is told.
+        let wait = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
+        let why = reason(quota, refusal);
+        let seconds = wait.map(|wait| retry_after(wait, wording.resolution));
+        let advice: Text = match seconds {
+            Some(seconds) => text(format_args!(" Try again in {seconds} s.")),
+            None => Text::new(),
         };
+        if is_grpc {
+            return Self::refused_grpc(&why, &advice, wait, fields, wording);
+        }
         let body = match wording.body {
-            RefusalBody::PlainText => text(format_args!("{why} Try again in {seconds} s.\n")),
+            RefusalBody::PlainText => text(format_args!("{why}{advice}\n")),
             RefusalBody::ProblemJson => text(format_args!(
                 "{{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
                  \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\
-                 \"detail\":\"{why} Try again in {seconds} s.\",\"violated-policies\":[\"{}\"]}}",
-                policy.name,
+                 \"detail\":\"{why}{advice}\",\"violated-policies\":[\"{policy}\"]}}",
             )),
         };
-        let seconds: Text = text(format_args!("{seconds}"));
+        let seconds = seconds.map(|seconds| text::<LONGEST_VALUE>(format_args!("{seconds}")));
         let own = [
-            ("content-type", wording.body.content_type()),
-            ("retry-after", &seconds),
+            Some(("content-type", wording.body.content_type())),
+            seconds.as_ref().map(|seconds| ("retry-after", seconds.as_str())),
+            Some(("cache-control", "no-store")),
+        ];
+        Self::new(429, fields, own.into_iter().flatten(), body)
+    }
+
+    /// A refusal in trailers only: `RESOURCE_EXHAUSTED`, and the milliseconds after which a client that retries by itself
+    /// does so (gRPC's A6).
+    fn refused_grpc(
+        why: &str,
+        advice: &str,
+        wait: Option<Nanos>,
+        fields: Option<Fields>,
+        wording: Wording,
+    ) -> Self {
+        let message: heapless::String<LONGEST_VALUE> = text(format_args!("{why}{advice}"));
+        let pushback: Text = match wait {
+            Some(wait) => {
+                let nanos = wait.saturating_add(wording.resolution).0;
+                text(format_args!("{}", nanos.div_ceil(1_000_000)))
+            }
+            // Whoever gets it does not retry.
+            None => text(format_args!("-1")),
+        };
+        let own = [
+            ("content-type", "application/grpc"),
+            ("grpc-status", "8"),
+            ("grpc-message", message.as_str()),
+            ("grpc-retry-pushback-ms", pushback.as_str()),
             ("cache-control", "no-store"),
         ];
-        Self::new(429, fields, own, body)
+        Self::new(200, fields, own.into_iter(), heapless::String::new())
     }
 
     /// `401 Unauthorized` (RFC 9110 §15.5.2).
     pub(crate) fn unauthorized(challenge: &str) -> Self {
         let body = text(format_args!("This route is for our own services: present the secret of one.\n"));
-        Self::new(401, None, [("content-type", PLAIN), ("www-authenticate", challenge)], body)
+        Self::new(401, None, [("content-type", PLAIN), ("www-authenticate", challenge)].into_iter(), body)
     }
 
     /// `500 Internal Server Error`, for a request that must be counted and whose peer is not known. It tells the
     /// caller nothing; the log tells the operator.
-    pub fn no_peer() -> Self {
+    pub(crate) fn no_peer() -> Self {
         let body = text(format_args!("The server is not set up to take this request; its log says why.\n"));
-        Self::new(500, None, [("content-type", PLAIN)], body)
+        Self::new(500, None, [("content-type", PLAIN)].into_iter(), body)
     }
 
-    fn new<const N: usize>(
+    /// Of at most five fields.
+    fn new<'a>(
         status: u16,
         fields: Option<Fields>,
-        own: [(&'static str, &str); N],
+        own: impl Iterator<Item = (&'static str, &'a str)>,
         body: heapless::String<LONGEST_BODY>,
     ) -> Self {
-        const { assert!(N <= 3) };
-        let own = own.into_iter().map(|(name, value)| (name, text(format_args!("{value}")))).collect();
-        Self { status, fields, own, body }
+        let own = own.take(5).map(|(name, value)| (name, text(format_args!("{value}")))).collect();
+        Self { status, fields, own, further: Vec::new(), body, other_body: None }
+    }
+}
+
+/// Why a request was refused, in a sentence of printable ASCII without quotes, backslashes and percent signs.
+fn reason(quota: Option<Quota>, refusal: Refusal) -> heapless::String<96> {
+    match (refusal.reason, quota) {
+        (Reason::Overflow | Reason::Contended, _) => {
+            text(format_args!("New callers can't be counted at the moment."))
+        }
+        (Reason::Penalty, _) => text(format_args!("Too many requests were refused in a short time.")),
+        (Reason::CostAboveLimit, _) => {
+            text(format_args!("The request costs more than the limit of {} allows at once.", refusal.limit))
+        }
+        (_, Some(quota)) => text(format_args!(
+            "The limit of {} requests in {:?} is used up.",
+            quota.limit(),
+            Duration::from(quota.window()),
+        )),
+        (_, None) => text(format_args!("The limit of {} requests at once is used up.", refusal.limit)),
     }
 }
 

@@ -1,16 +1,26 @@
-use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{fmt, iter};
 
-use tollgate::{BoxedLimiter, Credentials, Keyer, Overflow, Quota};
+use arc_swap::ArcSwap;
+use tollgate::{
+    BoxedInFlight, BoxedPenalty, Credentials, Keyer, Nanos, Origins, Overflow, Prefixes, Quota,
+    TrustedNetwork,
+};
 
-use crate::answer::{RefusalBody, Wording};
+use crate::answer::{Answer, RefusalBody, Wording};
 use crate::clock::{Clock, Ticker};
-use crate::credential::{CredentialField, MOST_SECRETS};
+use crate::credential::{CredentialField, MOST_SECRETS, Scheme, is_field_name, is_field_value, is_token68};
+use crate::decision::Decision;
 use crate::error::GateError;
-use crate::gate::Gate;
-use crate::mode::Mode;
-use crate::policy::Policy;
-use crate::upkeep::Upkeep;
+use crate::fields::Styles;
+use crate::gate::{ChargeIf, Gate, MOST_CLASSES, MOST_NETWORKS, Responder};
+use crate::mode::{Mode, ModeCell};
+use crate::notices::Notices;
+use crate::policy::{MOST_POLICIES, Policy};
+use crate::source::Source;
+use crate::tier::{IN_FLIGHT, Texts, Tier};
 
 /// Settings of a [`Gate`]. Nothing but the quota has to be set.
 ///
@@ -25,16 +35,29 @@ use crate::upkeep::Upkeep;
 /// ```
 #[must_use = "a builder decides nothing: call build()"]
 pub struct GateBuilder {
-    quota: Quota,
+    first: Policy,
+    further: Vec<Policy>,
+    classes: Vec<Policy>,
+    in_flight: Option<u32>,
+    penalty: Option<(u32, Nanos, Nanos)>,
+    charge_if: Option<ChargeIf>,
+    responder: Option<Responder>,
+    styles: Styles,
+    strips_credential: bool,
     capacity: usize,
-    overflow: Overflow,
+    source: Source,
+    networks: Vec<TrustedNetwork>,
+    hops: Option<u8>,
+    v4_prefix: u8,
+    v6_prefix: u8,
     credentials: Box<Credentials<MOST_SECRETS>>,
     field: CredentialField,
     keyer: Option<Keyer>,
     clock: Clock,
     mode: Mode,
-    policy_name: String,
     body: RefusalBody,
+    /// Whether all secrets can stand after `Bearer`.
+    bearer_secrets: bool,
     /// The first thing that was wrong, for `build` to tell.
     wrong: Option<GateError>,
 }
@@ -53,16 +76,28 @@ impl Gate {
 impl GateBuilder {
     fn new(quota: Quota) -> Self {
         Self {
-            quota,
+            first: Policy::new(DEFAULT_POLICY_NAME, quota),
+            further: Vec::new(),
+            classes: Vec::new(),
+            in_flight: None,
+            penalty: None,
+            charge_if: None,
+            responder: None,
+            styles: Styles { draft: true, legacy: false },
+            strips_credential: false,
             capacity: DEFAULT_CAPACITY,
-            overflow: Overflow::default(),
+            source: Source::Peer,
+            networks: Vec::new(),
+            hops: None,
+            v4_prefix: Prefixes::DEFAULT.v4(),
+            v6_prefix: Prefixes::DEFAULT.v6(),
             credentials: Box::default(),
             field: CredentialField::header(DEFAULT_HEADER),
             keyer: None,
             clock: Clock::default(),
             mode: Mode::default(),
-            policy_name: DEFAULT_POLICY_NAME.into(),
             body: RefusalBody::default(),
+            bearer_secrets: true,
             wrong: None,
         }
     }
@@ -77,7 +112,141 @@ impl GateBuilder {
     /// What happens to a newcomer that finds no room. The default, [`Overflow::Inherit`], never lets a throttled
     /// caller flush its own count.
     pub fn overflow(mut self, overflow: Overflow) -> Self {
-        self.overflow = overflow;
+        self.first.overflow = overflow;
+        self
+    }
+
+    /// Where callers' addresses are found. The default is [`Source::Peer`]; any other needs somebody to be trusted.
+    ///
+    /// ```
+    /// use tollgate_http::{Gate, Quota, Source};
+    /// let gate = Gate::builder(Quota::per_minute(300))
+    ///     .source(Source::XForwardedFor)
+    ///     .trust_network("10.0.0.0/8")
+    ///     .build()?;
+    /// let fields = [("X-Forwarded-For", "6.6.6.6, 198.51.100.1")];
+    /// let decision = gate.decide("10.0.0.1".parse().ok(), &fields)?;
+    /// assert_eq!(decision.origin().expect("it has a peer").to_string(), "198.51.100.1/32");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Security
+    /// Choose the field that your own proxy writes, and make sure that nobody reaches the server but through it.
+    pub fn source(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Trusts the hosts of a network, `10.0.0.0/8` or one address, to name whom they speak for. Up to 128 networks.
+    pub fn trust_network(mut self, network: impl AsRef<str>) -> Self {
+        match network.as_ref().parse() {
+            Ok(network) => self.networks.push(network),
+            Err(error) => {
+                let error = GateError::Network { network: network.as_ref().into(), error };
+                self.wrong = self.wrong.or(Some(error));
+            }
+        }
+        self
+    }
+
+    /// Trusts so many hops, the nearest ones, whatever their addresses: 1 to 32, of which the socket's peer is the
+    /// first.
+    ///
+    /// # Security
+    /// Whoever reaches the server without passing so many proxies can name any address as its own.
+    pub fn trust_hops(mut self, hops: u8) -> Self {
+        self.hops = Some(hops);
+        self
+    }
+
+    /// How much of an IPv4 address is one caller: 8 to 32 bits. The default is 32, the whole address.
+    pub fn v4_prefix(mut self, bits: u8) -> Self {
+        self.v4_prefix = bits;
+        self
+    }
+
+    /// How much of an IPv6 address is one caller: 32 to 128 bits. The default is 64, the least that one connection is
+    /// given.
+    pub fn v6_prefix(mut self, bits: u8) -> Self {
+        self.v6_prefix = bits;
+        self
+    }
+
+    /// A further limit, which a request must keep beside the others: all or nothing, so that one that is refused is
+    /// charged nowhere. Up to three, in this order.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.further.push(policy);
+        self
+    }
+
+    /// Another quota for the callers of a class, in place of the gate's own: free and paid plans, say. Which class a
+    /// caller is of, [`Terms::class`](crate::Terms::class) says. The name is a policy's.
+    pub fn class(mut self, name: impl Into<String>, quota: Quota) -> Self {
+        self.classes.push(Policy::new(name, quota));
+        self
+    }
+
+    /// At most so many requests of one caller under way at once, from 1 to 16,777,215, until the response is there. One
+    /// that is refused for it is charged nothing. Where the table has no room for a newcomer it is refused.
+    pub fn in_flight(mut self, most: u32) -> Self {
+        self.in_flight = Some(most);
+        self
+    }
+
+    /// Puts a caller out for longer, once it was refused `strikes` times within a `period`. Refusals of requests under
+    /// way are no strikes.
+    pub fn penalty(mut self, strikes: u32, period: Duration, out: Duration) -> Self {
+        self.penalty = Some((strikes, Nanos::from_duration(period), Nanos::from_duration(out)));
+        self
+    }
+
+    /// Charges a request only if this holds of its response's status: failed logins alone (`|status| status == 401`), or
+    /// all but our own failures (`|status| status < 500`).
+    ///
+    /// A request is charged when it comes, so that no number of them at once exceeds the limit, and given back what it
+    /// was charged when its response is there. A client that goes away before that has paid.
+    pub fn charge_if(mut self, charge_if: impl Fn(u16) -> bool + Send + Sync + 'static) -> Self {
+        self.charge_if = Some(Box::new(charge_if));
+        self
+    }
+
+    /// Makes of each refusal what is sent in its place: another status, another body, further fields. Refusals of gRPC
+    /// stay as they are.
+    ///
+    /// ```
+    /// use tollgate_http::{Gate, Quota};
+    /// let gate = Gate::builder(Quota::per_minute(300))
+    ///     .responder(|answer, _decision| answer.with_status(503).with_body("text/html", "<h1>Slow down</h1>"))
+    ///     .build()?;
+    /// # Ok::<(), tollgate_http::GateError>(())
+    /// ```
+    pub fn responder(
+        mut self,
+        responder: impl Fn(Answer, &Decision) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        self.responder = Some(Box::new(responder));
+        self
+    }
+
+    /// Whether responses carry `RateLimit-Policy` and `RateLimit`
+    /// (draft-ietf-httpapi-ratelimit-headers-10). The default is yes.
+    pub fn rate_limit_fields(mut self, wanted: bool) -> Self {
+        self.styles.draft = wanted;
+        self
+    }
+
+    /// Whether responses carry `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from
+    /// now), of the policy of which the least is left. The default is no.
+    pub fn legacy_fields(mut self, wanted: bool) -> Self {
+        self.styles.legacy = wanted;
+        self
+    }
+
+    /// Takes the credential's field from each request before the application sees it, so that no handler logs a secret
+    /// or passes it on. Guards of internal routes inside the layer go by its decision. With [`bearer`](Self::bearer) only
+    /// a service's own is taken, and your users' tokens stay. The default is to leave it.
+    pub fn strip_credential(mut self) -> Self {
+        self.strips_credential = true;
         self
     }
 
@@ -104,13 +273,12 @@ impl GateBuilder {
     pub fn service(mut self, name: impl AsRef<str>, secret: impl AsRef<[u8]>) -> Self {
         let (name, secret) = (name.as_ref(), secret.as_ref());
         let added = match self.credentials.add(name, secret) {
-            Ok(()) if secret.iter().any(|&byte| byte.is_ascii_control() && byte != b'\t') => {
-                Err(GateError::SecretBytes { service: name.into() })
-            }
+            Ok(()) if !is_field_value(secret) => Err(GateError::SecretBytes { service: name.into() }),
             Ok(()) => Ok(()),
             Err(error) => Err(GateError::Secret { service: name.into(), error }),
         };
         self.wrong = self.wrong.or(added.err());
+        self.bearer_secrets &= is_token68(secret);
         self
     }
 
@@ -124,7 +292,7 @@ impl GateBuilder {
     /// The name that responses call the quota by: 1 to 32 printable ASCII characters without `"` and `\`. The default
     /// is `default`. Where several limiters see one request, their names tell them apart.
     pub fn policy_name(mut self, name: impl Into<String>) -> Self {
-        self.policy_name = name.into();
+        self.first.name = name.into();
         self
     }
 
@@ -154,30 +322,89 @@ impl GateBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
+        if self.field.scheme == Scheme::Bearer && !self.bearer_secrets {
+            return Err(GateError::BearerSecret);
+        }
         if !self.field.is_sendable() {
             return Err(GateError::HeaderName { name: self.field.name });
         }
-        if self.quota != Quota::new(self.quota.limit(), self.quota.window()) {
-            return Err(GateError::QuotaKind);
+        let origins = self.origins()?;
+        let prefixes = origins.prefixes();
+        let count = 1 + self.further.len();
+        if count > MOST_POLICIES {
+            return Err(GateError::TooManyPolicies { count });
         }
-        let limiter = BoxedLimiter::with_capacity(self.quota, self.capacity)?.with_overflow(self.overflow);
-        let policy = Policy::new(self.policy_name.clone(), self.quota)
-            .ok_or(GateError::PolicyName { name: self.policy_name })?;
-        let ticker = Ticker::new(self.clock.suited_to(&limiter));
+        if self.classes.len() > MOST_CLASSES {
+            return Err(GateError::TooManyClasses { count: self.classes.len() });
+        }
+        let policies = iter::once(self.first).chain(self.further);
+        let quotas =
+            policies.clone().chain(self.classes.iter().cloned()).map(|policy| policy.quota).collect();
+        let tier = |policy| Tier::new(policy, self.capacity, prefixes);
+        let tiers = policies.map(tier).collect::<Result<Vec<_>, _>>()?;
+        let classes = self.classes.into_iter().map(tier).collect::<Result<Vec<_>, _>>()?;
+        all_differ(tiers.iter().chain(&classes).map(|tier| &*tier.name).chain([IN_FLIGHT]))?;
+        let texts = Texts::new(quotas, &tiers, &classes, self.in_flight);
+        let enforced = tiers.iter().chain(&classes).map(Tier::enforced_window);
+        let ticker = Ticker::new(self.clock.suited_to(texts.quotas.iter().copied().zip(enforced)));
+        for tier in tiers.iter().chain(&classes) {
+            tier.begin(ticker.now());
+        }
+        let in_flight = self.in_flight.map(|most| BoxedInFlight::with_capacity(most, self.capacity));
+        let penalty = self
+            .penalty
+            .map(|(strikes, period, out)| BoxedPenalty::with_capacity(strikes, period, out, self.capacity));
         Ok(Gate {
-            upkeep: Upkeep::new(limiter, ticker.now()),
+            first: tiers.first().and_then(Tier::kept).map(Arc::clone).ok_or(GateError::FirstForEveryone)?,
+            tiers,
+            classes,
+            texts: ArcSwap::from_pointee(texts),
+            in_flight: in_flight.transpose()?,
+            most_in_flight: self.in_flight,
+            penalty: penalty.transpose()?,
+            charge_if: self.charge_if,
+            responder: self.responder,
+            styles: self.styles,
+            origins: Box::new(origins),
+            source: self.source,
+            notices: Notices::new(),
             credentials: self.credentials,
             challenge: self.field.challenge(),
             field: self.field,
+            strips_credential: self.strips_credential,
             keyer: self.keyer.unwrap_or_else(Keyer::random),
             wording: Wording { resolution: ticker.resolution(), body: self.body },
             ticker,
-            mode: self.mode,
-            policy,
+            mode: ModeCell::new(self.mode),
             // ORDERING: only uniqueness counts.
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
+
+    fn origins(&self) -> Result<Origins<MOST_NETWORKS>, GateError> {
+        if let Source::Header(name) = &self.source
+            && !is_field_name(name)
+        {
+            return Err(GateError::SourceName { name: name.clone() });
+        }
+        let mut origins = Origins::from_source(self.source.kind());
+        for network in &self.networks {
+            origins = origins.trust_network(*network);
+        }
+        if let Some(hops) = self.hops {
+            origins = origins.trust_hops(hops);
+        }
+        Ok(origins.v4_prefix(self.v4_prefix).v6_prefix(self.v6_prefix).build()?)
+    }
+}
+
+fn all_differ<'a>(mut names: impl Iterator<Item = &'a str> + Clone) -> Result<(), GateError> {
+    while let Some(name) = names.next() {
+        if names.clone().any(|other| other == name) {
+            return Err(GateError::SameName { name: name.into() });
+        }
+    }
+    Ok(())
 }
 
 static NEXT_ID: AtomicUsize = AtomicUsize::new(0);
@@ -185,9 +412,10 @@ static NEXT_ID: AtomicUsize = AtomicUsize::new(0);
 impl fmt::Debug for GateBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GateBuilder")
-            .field("quota", &self.quota)
+            .field("policy", &self.first)
+            .field("further", &self.further)
             .field("capacity", &self.capacity)
-            .field("overflow", &self.overflow)
+            .field("source", &self.source)
             .field("credential_header", &self.field.name)
             .field("secrets", &self.credentials.len())
             .finish_non_exhaustive()

@@ -2,14 +2,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tollgate::{BoxedLimiter, Nanos};
+use tollgate::{Nanos, Quota};
 
 /// Where a gate takes the time from.
 #[derive(Clone, Default, Debug)]
 pub enum Clock {
     /// The kernel's coarse monotonic clock: about 7 ns a reading instead of 35, and up to 4 ms behind (Linux; on
     /// other systems this is [`Clock::Precise`]). The default: a window of a minute is longer than the error by
-    /// four orders of magnitude. A gate takes the precise clock by itself if the window is shorter than 1,000 times
+    /// four orders of magnitude. A gate takes the precise clock by itself for sliding windows and GCRA, whose promises are
+    /// finer than that; if the window is shorter than 1,000 times
     /// the resolution, so that the clock's error stays under 0.1 % of the window; or if the enforced window, which is
     /// the quota's rounded down, leaves less room than the resolution: no wait is longer than the window then, and
     /// whoever waits as told is admitted.
@@ -29,7 +30,7 @@ pub enum Clock {
 ///
 /// let clock = ManualClock::new();
 /// let gate = Gate::builder(Quota::per_minute(1)).clock(Clock::Manual(clock.clone())).build()?;
-/// let passes = || gate.decide("203.0.113.7".parse().ok(), []).map(|decision| decision.passes());
+/// let passes = || gate.decide("203.0.113.7".parse().ok(), &()).map(|decision| decision.passes());
 /// assert_eq!((passes()?, passes()?), (true, false));
 /// clock.advance(Duration::from_mins(1));
 /// assert!(passes()?);
@@ -71,10 +72,12 @@ impl ManualClock {
 const COARSE_ENOUGH: u64 = 1_000;
 
 impl Clock {
-    /// This clock, or the precise one where this one is too coarse for the quota or does not exist.
-    pub(crate) fn suited_to(self, limiter: &BoxedLimiter) -> Self {
+    /// This clock, or the precise one where this one is too coarse for a quota or does not exist. Each quota comes
+    /// with its window as it is enforced.
+    pub(crate) fn suited_to(self, quotas: impl IntoIterator<Item = (Quota, Nanos)>) -> Self {
+        let resolution = coarse::resolution();
         match self {
-            Self::Coarse if !coarse_suits(limiter, coarse::resolution()) => Self::Precise,
+            Self::Coarse if !quotas.into_iter().all(|quota| coarse_suits(quota, resolution)) => Self::Precise,
             suited => suited,
         }
     }
@@ -88,10 +91,10 @@ impl Clock {
     }
 }
 
-fn coarse_suits(limiter: &BoxedLimiter, resolution: Nanos) -> bool {
-    let window = limiter.quota().window();
-    let room = window.saturating_sub(limiter.enforced_window());
-    window.0 / COARSE_ENOUGH >= resolution.0 && room >= resolution
+fn coarse_suits((quota, enforced): (Quota, Nanos), resolution: Nanos) -> bool {
+    let is_fixed = quota == Quota::new(quota.limit(), quota.window());
+    let room = quota.window().saturating_sub(enforced);
+    is_fixed && quota.window().0 / COARSE_ENOUGH >= resolution.0 && room >= resolution
 }
 
 /// A clock that runs.
@@ -165,10 +168,15 @@ mod coarse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate::BoxedLimiter;
     use tollgate::Quota;
 
-    fn window(nanos: u64) -> BoxedLimiter {
-        BoxedLimiter::with_capacity(Quota::new(300, Nanos(nanos)), 16).unwrap()
+    fn window(nanos: u64) -> (Quota, Nanos) {
+        enforced(Quota::new(300, Nanos(nanos)))
+    }
+
+    fn enforced(quota: Quota) -> (Quota, Nanos) {
+        (quota, BoxedLimiter::with_capacity(quota, 16).unwrap().enforced_window())
     }
 
     #[test]
@@ -176,20 +184,20 @@ mod tests {
         let resolution = Nanos::from_millis(4);
         // 2³³ ns are a power of two of ticks, and nearly a tick more leaves room for the clock.
         let (tick, window_8s) = (1 << 22, 1 << 33);
-        assert!(coarse_suits(&window(window_8s + tick - 1), resolution));
-        assert!(!coarse_suits(&window(3_999_999_999), resolution));
+        assert!(coarse_suits(window(window_8s + tick - 1), resolution));
+        assert!(!coarse_suits(window(3_999_999_999), resolution));
     }
 
     #[test]
     fn no_wait_is_longer_than_the_window_by_the_clock_s_error() {
         let resolution = Nanos::from_millis(4);
-        assert!(!coarse_suits(&window(1 << 33), resolution), "nothing is rounded off, so there is no room");
-        assert!(!coarse_suits(&window((1 << 33) + 3_999_999), resolution));
-        assert!(coarse_suits(&window((1 << 33) + 4_000_000), resolution));
+        assert!(!coarse_suits(window(1 << 33), resolution), "nothing is rounded off, so there is no room");
+        assert!(!coarse_suits(window((1 << 33) + 3_999_999), resolution));
+        assert!(coarse_suits(window((1 << 33) + 4_000_000), resolution));
         for seconds in 1..100_000 {
             let limiter = window(seconds * 1_000_000_000);
-            if coarse_suits(&limiter, resolution) {
-                assert!(limiter.enforced_window().saturating_add(resolution).whole_secs_up() <= seconds);
+            if coarse_suits(limiter, resolution) {
+                assert!(limiter.1.saturating_add(resolution).whole_secs_up() <= seconds);
             }
         }
     }
@@ -197,18 +205,21 @@ mod tests {
     #[test]
     fn a_gate_that_is_too_fast_takes_the_precise_clock() {
         let minute = window(60_000_000_000);
-        assert!(matches!(Clock::Coarse.suited_to(&window(1_000_000)), Clock::Precise));
-        assert!(matches!(Clock::Precise.suited_to(&minute), Clock::Precise));
-        assert!(matches!(Clock::Manual(ManualClock::new()).suited_to(&window(1_000_000)), Clock::Manual(_)));
-        assert!(coarse_suits(&minute, Nanos::from_millis(4)));
-        let suited = Clock::Coarse.suited_to(&minute);
+        assert!(matches!(Clock::Coarse.suited_to([window(1_000_000)]), Clock::Precise));
+        assert!(matches!(Clock::Precise.suited_to([minute]), Clock::Precise));
+        assert!(matches!(Clock::Manual(ManualClock::new()).suited_to([window(1_000_000)]), Clock::Manual(_)));
+        assert!(coarse_suits(minute, Nanos::from_millis(4)));
+        for finer in [Quota::per_minute(300).sliding(), Quota::per_minute(300).burst(50)] {
+            assert!(matches!(Clock::Coarse.suited_to([minute, enforced(finer)]), Clock::Precise));
+        }
+        let suited = Clock::Coarse.suited_to([minute]);
         let resolution = coarse::resolution();
         assert_eq!(matches!(suited, Clock::Coarse), resolution <= Nanos::from_millis(4), "{resolution:?}");
     }
 
     #[test]
     fn running_clocks_never_go_back() {
-        for clock in [Clock::Coarse.suited_to(&window(60_000_000_000)), Clock::Precise] {
+        for clock in [Clock::Coarse.suited_to([window(60_000_000_000)]), Clock::Precise] {
             let ticker = Ticker::new(clock);
             let readings: Vec<_> = (0..1000).map(|_| ticker.now()).collect();
             assert!(readings.is_sorted(), "{ticker:?}");

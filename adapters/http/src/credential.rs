@@ -32,10 +32,9 @@ impl CredentialField {
         Self { name: "authorization".into(), scheme: Scheme::Bearer }
     }
 
-    /// Whether the name is a token (RFC 9110 §5.6.2), as field names are, and of a length that a challenge has room for.
+    /// Whether the field can be sent, and its name has a length that a challenge has room for.
     pub(crate) fn is_sendable(&self) -> bool {
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        (1..=LONGEST_HEADER_NAME).contains(&self.name.len()) && self.name.bytes().all(token)
+        is_field_name(&self.name)
     }
 
     /// What a request presents, given the values of this field's lines.
@@ -61,6 +60,26 @@ impl CredentialField {
             Scheme::Bearer => "Bearer realm=\"internal\"".into(),
         }
     }
+}
+
+/// Whether a name is a token (RFC 9110 §5.6.2), as field names are, of at most 64 bytes.
+pub(crate) fn is_field_name(name: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    (1..=LONGEST_HEADER_NAME).contains(&name.len()) && name.bytes().all(token)
+}
+
+/// Whether a header can carry the bytes (RFC 9110 §5.5).
+pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| !byte.is_ascii_control() || byte == b'\t')
+}
+
+/// Whether the bytes are a bearer token (RFC 6750 §2.1).
+pub(crate) fn is_token68(bytes: &[u8]) -> bool {
+    let token = bytes.trim_ascii_end();
+    let padding = token.iter().rev().take_while(|&&byte| byte == b'=').count();
+    let digits = token.get(..token.len() - padding).unwrap_or_default();
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(byte);
+    token.len() == bytes.len() && !digits.is_empty() && digits.iter().all(is_digit)
 }
 
 const NOBODYS: &[u8] = b"";

@@ -1,6 +1,9 @@
 use std::fmt;
 
-use tollgate::{LONGEST_SERVICE, Origin, Refusal, Verdict};
+use tollgate::{LONGEST_SERVICE, Nanos, Origin, Receipt, Refusal, Service, Standing, Verdict};
+
+use crate::mode::Mode;
+use crate::policy::MOST_POLICIES;
 
 /// What a gate decided about one request: who calls, from where, and what the limit says.
 ///
@@ -11,10 +14,38 @@ pub struct Decision {
     pub(crate) gate: usize,
     pub(crate) identity: Identity,
     pub(crate) origin: Option<Origin>,
-    pub(crate) verdict: Option<Verdict>,
-    pub(crate) enforced: bool,
-    /// The gate is in shadow mode, where every request has a verdict unless its peer is not known.
-    pub(crate) shadowed: bool,
+    pub(crate) outcome: Outcome,
+    /// Which of the gate's classes the caller is of.
+    pub(crate) class: Option<u8>,
+    /// What counts the request as under way.
+    pub(crate) entered: Option<Receipt>,
+    /// When it was.
+    pub(crate) now: Nanos,
+    pub(crate) mode: Mode,
+    pub(crate) lacks_peer: bool,
+}
+
+/// What became of a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// No policy has seen it.
+    Uncounted,
+    Exempt(Service),
+    /// Where the caller stands with each of the gate's policies.
+    Admitted(heapless::Vec<Standing, MOST_POLICIES>),
+    Refused {
+        by: By,
+        refusal: Refusal,
+    },
+}
+
+/// What refused a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum By {
+    /// One of the gate's policies.
+    Policy(usize),
+    /// The limit of requests under way.
+    InFlight,
 }
 
 impl Decision {
@@ -23,29 +54,58 @@ impl Decision {
         &self.identity
     }
 
-    /// The caller's address and network; `None` if the request needed none and its peer is not known.
+    /// The caller's address and network, exempt or not; `None` if the peer is not known.
     pub fn origin(&self) -> Option<Origin> {
         self.origin
     }
 
-    /// The limiter's verdict; `None` in [`Mode::Off`](crate::Mode::Off). In
-    /// [`Mode::Shadow`](crate::Mode::Shadow) it may be a refusal of a request that passes.
+    /// The limiter's verdict; `None` in [`Mode::Off`]. In [`Mode::Shadow`] it may be a refusal of a request that
+    /// passes. Of several policies that admit the request, it is where the caller stands with the one of which the
+    /// least is left.
     pub fn verdict(&self) -> Option<Verdict> {
-        self.verdict
+        match &self.outcome {
+            Outcome::Uncounted => None,
+            Outcome::Exempt(service) => Some(Verdict::Exempt(*service)),
+            Outcome::Admitted(standings) => {
+                let share =
+                    |standing: &Standing| f64::from(standing.remaining) / f64::from(standing.limit.max(1));
+                let closest = standings.iter().min_by(|one, other| share(one).total_cmp(&share(other)));
+                closest.copied().map(Verdict::Admitted)
+            }
+            Outcome::Refused { refusal, .. } => Some(Verdict::Refused(*refusal)),
+        }
+    }
+
+    /// Where the caller stands with each policy, in the gate's order; none unless the request is admitted.
+    pub fn standings(&self) -> &[Standing] {
+        match &self.outcome {
+            Outcome::Admitted(standings) => standings,
+            _ => &[],
+        }
     }
 
     /// The refusal to answer with, if the request is not to pass.
     pub fn refusal(&self) -> Option<Refusal> {
-        match self.verdict {
-            Some(Verdict::Refused(refusal)) if self.enforced => Some(refusal),
+        match self.outcome {
+            Outcome::Refused { refusal, .. } if self.mode == Mode::Enforce => Some(refusal),
             _ => None,
         }
     }
 
-    /// Whether the request should have been counted and was not, since its peer is not known: in
-    /// [`Mode::Shadow`](crate::Mode::Shadow), which refuses nobody.
+    /// Whether the request should have been counted and was not, since its peer is not known: in [`Mode::Shadow`],
+    /// which refuses nobody.
     pub fn lacks_peer(&self) -> bool {
-        self.shadowed && self.verdict.is_none()
+        self.lacks_peer
+    }
+
+    /// Whether a policy has seen the request: it is neither exempt nor skipped, and the gate is not off.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.outcome, Outcome::Admitted(_) | Outcome::Refused { .. })
+    }
+
+    /// Whether the request is refused, or would be if the gate were not in [`Mode::Shadow`].
+    pub fn is_over_limit(&self) -> bool {
+        matches!(self.outcome, Outcome::Refused { .. })
     }
 
     /// Whether the request may go on.

@@ -1,7 +1,8 @@
-use tollgate::{BuildError, CredentialError};
+use tollgate::{BuildError, CredentialError, OriginError, QuotaError};
 
 use crate::credential::LONGEST_HEADER_NAME;
-use crate::policy::LONGEST_POLICY_NAME;
+use crate::gate::MOST_CLASSES;
+use crate::policy::{LONGEST_POLICY_NAME, MOST_POLICIES};
 
 /// Why a gate can't be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -10,12 +11,57 @@ pub enum GateError {
     /// The quota or the capacity can't be had.
     #[error(transparent)]
     Limiter(#[from] BuildError),
-    /// The quota is not of a fixed window.
+    /// The quota that is for everyone can't be enforced.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
+    /// The first policy is for everyone.
+    #[error("a gate's first policy is for each caller: add the one for everyone with .policy(..)")]
+    FirstForEveryone,
+    /// Callers' addresses can't be found as configured.
+    #[error(transparent)]
+    Origin(#[from] OriginError),
+    /// A network can't be trusted.
+    #[error("the trusted network {network:?}: {error}")]
+    Network {
+        /// What was given.
+        network: String,
+        /// What is wrong.
+        error: OriginError,
+    },
+    /// The name of the field with callers' addresses is none.
     #[error(
-        "a gate holds callers to a fixed window, which is what its responses describe: use Quota::per_minute(300) or \
-         its like without .sliding(), .burst() and at_most()"
+        "{name:?} can't be the field with callers' addresses: use a header's name such as cf-connecting-ip"
     )]
-    QuotaKind,
+    SourceName {
+        /// What was given.
+        name: String,
+    },
+    /// More policies than a gate has room for.
+    #[error("{count} policies: a gate has room for {MOST_POLICIES}, its own quota included")]
+    TooManyPolicies {
+        /// How many there are.
+        count: usize,
+    },
+    /// More classes than a gate has room for.
+    #[error("{count} classes: a gate has room for {MOST_CLASSES}")]
+    TooManyClasses {
+        /// How many there are.
+        count: usize,
+    },
+    /// A secret can't be sent as a bearer token.
+    #[error(
+        "a secret can't stand after Bearer, which carries letters, digits and -._~+/ alone: take such a one, for \
+         example `openssl rand -hex 32`"
+    )]
+    BearerSecret,
+    /// Two policies have one name.
+    #[error(
+        "two policies are called {name:?}: give each a name of its own, since responses tell them apart by it"
+    )]
+    SameName {
+        /// The name.
+        name: String,
+    },
     /// A service's secret or its name can't be used.
     #[error("service {service:?}: {error}")]
     Secret {

@@ -1,15 +1,16 @@
 //! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them.
 
-use tollgate::{Nanos, Verdict};
+use std::fmt;
 
-use crate::policy::Policy;
-use crate::text::{Text, text};
+use tollgate::Nanos;
+
+use crate::text::{List, list, text};
 
 /// One field of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field<'a> {
     /// Its name, in lower case.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Its value, printable ASCII.
     pub value: &'a str,
     /// What to do if the response has such a field already.
@@ -25,43 +26,88 @@ pub enum Merge {
     Keep,
 }
 
+/// Which fields a gate's responses carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Styles {
+    /// `RateLimit-Policy` and `RateLimit`.
+    pub(crate) draft: bool,
+    /// `X-RateLimit-Limit` and its like.
+    pub(crate) legacy: bool,
+}
+
 /// The fields that tell a counted caller where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fields {
-    policy: Text,
-    standing: Text,
+    /// Empty where they are not wanted.
+    policies: List,
+    standings: List,
+    /// Limit, remaining, reset.
+    legacy: Option<[Number; 3]>,
+}
+
+type Number = heapless::String<20>;
+
+/// Where a caller stands with one policy.
+pub(crate) struct Member<'a> {
+    pub(crate) policy: &'a str,
+    pub(crate) limit: u32,
+    pub(crate) remaining: u32,
+    /// After how long more is there, if waiting helps.
+    pub(crate) more_in: Option<Nanos>,
+}
+
+impl fmt::Display for Member<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\";r={}", self.policy, self.remaining)?;
+        self.more_in.map_or(Ok(()), |wait| write!(f, ";t={}", wait.whole_secs_up()))
+    }
+}
+
+impl Member<'_> {
+    fn legacy(&self) -> [Number; 3] {
+        let reset = self.more_in.unwrap_or_default().whole_secs_up();
+        [u64::from(self.limit), u64::from(self.remaining), reset].map(|number| text(format_args!("{number}")))
+    }
 }
 
 impl Fields {
-    /// The fields for a verdict; none for whoever is exempt.
-    pub(crate) fn new(policy: &Policy, verdict: Verdict) -> Option<Self> {
-        let (remaining, after) = match verdict {
-            Verdict::Exempt(_) => return None,
-            Verdict::Admitted(standing) => (standing.remaining, standing.resets_in),
-            Verdict::Refused(refusal) => (0, refusal.retry_after),
-        };
-        let standing = text(format_args!("\"{}\";r={remaining};t={}", policy.name, after.whole_secs_up()));
-        Some(Self { policy: policy.field.clone(), standing })
+    /// The fields of a gate with these policies; none if no style is wanted.
+    pub(crate) fn new(styles: Styles, policies: &List, standings: &[Member<'_>]) -> Option<Self> {
+        let Styles { draft, legacy } = styles;
+        let share =
+            |member: &&Member<'_>| (u64::from(member.remaining) << 32) / u64::from(member.limit.max(1));
+        let closest = standings.iter().min_by_key(share);
+        (draft || legacy).then(|| Self {
+            policies: if draft { policies.clone() } else { List::new() },
+            standings: if draft { list(standings.iter()) } else { List::new() },
+            legacy: closest.filter(|_| legacy).map(Member::legacy),
+        })
     }
 
-    /// The value of `RateLimit-Policy`: the quota's name, how much (`q`) and in how many seconds (`w`, rounded up,
+    /// The value of `RateLimit-Policy`: each policy's name, how much (`q`) and in how many seconds (`w`, rounded up,
     /// left out for windows below one second).
     pub fn rate_limit_policy(&self) -> &str {
-        &self.policy
+        &self.policies
     }
 
-    /// The value of `RateLimit`: how much remains (`r`), and after how many seconds the whole quota is there again
-    /// (`t`, rounded up).
+    /// The value of `RateLimit`: how much remains (`r`) under each policy, and after how many seconds there is more
+    /// (`t`, rounded up). A refusal tells of the policy that refused.
     pub fn rate_limit(&self) -> &str {
-        &self.standing
+        &self.standings
     }
 
     /// The fields to write.
     pub fn iter(&self) -> impl Iterator<Item = Field<'_>> {
-        let list = |name, value| Field { name, value, merge: Merge::Append };
-        [list("ratelimit-policy", self.rate_limit_policy()), list("ratelimit", self.rate_limit())].into_iter()
+        let lists = [("ratelimit-policy", &self.policies), ("ratelimit", &self.standings)].into_iter();
+        let lists = lists.filter(|(_, list)| !list.is_empty());
+        let lists = lists.map(|(name, value)| Field { name, value, merge: Merge::Append });
+        let legacy = LEGACY.into_iter().zip(self.legacy.iter().flatten());
+        lists.chain(legacy.map(|(name, value)| Field { name, value, merge: Merge::Keep }))
     }
 }
+
+/// What many servers said before there was a draft; the reset is in seconds from now.
+const LEGACY: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /// The seconds for `Retry-After` (RFC 9110 §10.2.3): rounded up, at least 1.
 ///

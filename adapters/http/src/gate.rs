@@ -2,15 +2,24 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use tollgate::{BoxedLimiter, Credentials, Keyer, Origin, Presented, Quota, Verdict};
+use arc_swap::ArcSwap;
+use tollgate::{
+    AllVerdict, BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Key, Keyer, Limit, Origin, Origins,
+    Presented, Quota, Reason, Refusal, Verdict, check_list,
+};
 
 use crate::answer::{Answer, Wording};
 use crate::clock::{Clock, Ticker};
-use crate::credential::{CredentialField, MOST_SECRETS};
-use crate::decision::{Decision, Identity, NoPeer, ServiceName};
-use crate::fields::Fields;
-use crate::mode::Mode;
-use crate::policy::Policy;
+use crate::credential::{CredentialField, MOST_SECRETS, Scheme};
+use crate::decision::{By, Decision, Identity, NoPeer, Outcome, ServiceName};
+use crate::fields::Styles;
+use crate::mode::{Mode, ModeCell};
+use crate::notices::Notices;
+use crate::policy::MOST_POLICIES;
+use crate::request::RequestFields;
+use crate::source::Source;
+use crate::terms::Terms;
+use crate::tier::{Texts, Tier};
 use crate::upkeep::Upkeep;
 
 /// Decides requests and words the answers. Build one in one small function, share it by `Arc`.
@@ -19,84 +28,142 @@ use crate::upkeep::Upkeep;
 ///
 /// # Order
 /// 1. The credential is checked. A service's own secret makes the request exempt.
-/// 2. Otherwise the peer's address, cut to its network, is charged; a forged credential changes nothing.
+/// 2. Otherwise the caller's address, cut to its network, is charged; a forged credential changes nothing.
 ///
 /// # Security
-/// The caller is the socket's peer, and no header can change that. Behind a proxy the peer is the proxy, and all its
-/// callers share one budget.
+/// The caller is the socket's peer, and no header can change that, unless a [`Source`] and whom to trust are set.
+/// Behind a proxy that is not trusted the peer is the proxy, and all its callers share one budget.
 pub struct Gate {
-    pub(crate) upkeep: Arc<Upkeep>,
+    /// The policies, the builder's quota first; one at least.
+    pub(crate) tiers: Vec<Tier>,
+    /// The table of the first.
+    pub(crate) first: Arc<Upkeep>,
+    /// Each takes the place of the first policy for the callers of a class.
+    pub(crate) classes: Vec<Tier>,
+    pub(crate) texts: ArcSwap<Texts>,
+    pub(crate) in_flight: Option<BoxedInFlight>,
+    pub(crate) most_in_flight: Option<u32>,
+    pub(crate) penalty: Option<BoxedPenalty>,
+    pub(crate) charge_if: Option<ChargeIf>,
+    pub(crate) responder: Option<Responder>,
+    pub(crate) styles: Styles,
+    pub(crate) origins: Box<Origins<MOST_NETWORKS>>,
+    pub(crate) source: Source,
+    pub(crate) notices: Notices,
     pub(crate) credentials: Box<Credentials<MOST_SECRETS>>,
     pub(crate) field: CredentialField,
     pub(crate) challenge: String,
     pub(crate) keyer: Keyer,
     pub(crate) ticker: Ticker,
-    pub(crate) mode: Mode,
-    pub(crate) policy: Policy,
+    pub(crate) strips_credential: bool,
+    pub(crate) mode: ModeCell,
     pub(crate) wording: Wording,
     /// Tells the decisions of this gate from another's.
     pub(crate) id: usize,
 }
 
+/// Whether a response with this status is charged.
+pub(crate) type ChargeIf = Box<dyn Fn(u16) -> bool + Send + Sync>;
+
+/// Makes of a refusal what is sent in its place.
+pub(crate) type Responder = Box<dyn Fn(Answer, &Decision) -> Answer + Send + Sync>;
+
+/// A caller's keys, one for each policy.
+type Keys = heapless::Vec<Key, MOST_POLICIES>;
+
+/// The most classes of callers that a gate has.
+pub const MOST_CLASSES: usize = 16;
+
+/// The most networks that are trusted.
+pub const MOST_NETWORKS: usize = 128;
+
 impl Gate {
-    /// Decides one request and counts it, unless it is exempt.
+    /// Decides one request on ordinary terms and counts it, unless it is exempt.
     ///
-    /// `peer` is the socket's peer address, and `credential` the values of all lines of the field
-    /// [`credential_header`](Self::credential_header).
+    /// `peer` is the socket's peer address. Of the request's fields the credential's is looked at, and the one in
+    /// which callers' addresses are found.
     ///
     /// Nothing is allocated and no lock is taken, but for a sweep of the table that is due every few days and runs
     /// in a thread of its own.
     ///
     /// # Errors
-    /// If the request must be counted and its peer is not known: answer with [`Answer::no_peer`] and log what to
-    /// change. An exempt request needs no peer. In [`Mode::Shadow`] the request passes uncounted, and
-    /// [`Decision::lacks_peer`] says so, for the log.
-    ///
-    /// # Security
-    /// Pass every line of the credential's field: two lines are never exempt, and one that is left out would be.
-    pub fn decide<'r>(
+    /// If the request must be counted and its peer is not known: answer with [`no_peer`](Self::no_peer). An exempt
+    /// request needs no peer. In [`Mode::Shadow`] the request passes uncounted, and [`Decision::lacks_peer`] says so, for
+    /// the log.
+    pub fn decide(
         &self,
         peer: Option<IpAddr>,
-        credential: impl IntoIterator<Item = &'r [u8]>,
+        fields: &(impl RequestFields + ?Sized),
     ) -> Result<Decision, NoPeer> {
-        let presented = self.verify(credential);
-        let origin = peer.map(Origin::peer);
-        let verdict = match (self.mode, presented) {
-            (Mode::Off, _) => None,
-            (Mode::Enforce | Mode::Shadow, Presented::Service(service)) => Some(Verdict::Exempt(service)),
-            (Mode::Enforce | Mode::Shadow, Presented::Absent | Presented::Forged) => match origin {
-                Some(origin) => Some(self.count(origin, presented)),
-                None if self.mode == Mode::Shadow => None,
-                None => return Err(NoPeer),
-            },
-        };
-        let identity = self.identity(presented);
-        Ok(Decision {
-            gate: self.id,
-            identity,
-            origin,
-            verdict,
-            enforced: self.mode == Mode::Enforce,
-            shadowed: self.mode == Mode::Shadow,
-        })
+        self.decide_on(self.terms(), peer, fields)
     }
 
-    /// Whom the values of the credential's field name. Nothing is counted.
-    pub fn identify<'r>(&self, credential: impl IntoIterator<Item = &'r [u8]>) -> Identity {
-        self.identity(self.verify(credential))
+    /// Decides one request on other terms.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide); a request that is counted by something else than its address needs no peer.
+    pub fn decide_on(
+        &self,
+        terms: Terms<'_>,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<Decision, NoPeer> {
+        let presented = self.verify(fields);
+        let mut decision = Decision {
+            gate: self.id,
+            identity: self.identity(presented),
+            origin: peer.map(|peer| self.origin(peer, fields)),
+            outcome: Outcome::Uncounted,
+            class: terms.class,
+            entered: None,
+            now: self.ticker.now(),
+            mode: self.mode.load(),
+            lacks_peer: false,
+        };
+        match presented {
+            _ if decision.mode == Mode::Off || terms.skip => {}
+            Presented::Service(service) => {
+                // Counts it as exempt.
+                let _ = self.limiter().check(Key::from_fingerprint(0), presented, decision.now);
+                decision.outcome = Outcome::Exempt(service);
+            }
+            Presented::Absent | Presented::Forged => match self.keys(decision.origin, &terms) {
+                Some(keys) => self.count(&mut decision, &keys, presented, terms.cost),
+                None if decision.mode == Mode::Shadow => decision.lacks_peer = true,
+                None => return Err(NoPeer),
+            },
+        }
+        Ok(decision)
+    }
+
+    /// Who calls: the socket's peer, or whom the proxies that are trusted name.
+    ///
+    /// # Security
+    /// See [`Origins::origin`].
+    pub fn origin(&self, peer: IpAddr, fields: &(impl RequestFields + ?Sized)) -> Origin {
+        self.notices.look(&self.source, peer, fields);
+        match self.source.field() {
+            Some(name) => self.origins.origin(peer, fields.lines(name)),
+            None => self.origins.origin(peer, []),
+        }
+    }
+
+    /// Whom the request's credential names. Nothing is counted.
+    pub fn identify(&self, fields: &(impl RequestFields + ?Sized)) -> Identity {
+        self.identity(self.verify(fields))
     }
 
     /// The service that may pass to an internal route; if none, answer with [`unauthorized`](Self::unauthorized).
     ///
     /// If this gate has decided the request already, its `decision` is heeded and nothing is compared again.
-    pub fn internal<'r>(
+    pub fn internal(
         &self,
         decision: Option<&Decision>,
-        credential: impl IntoIterator<Item = &'r [u8]>,
+        fields: &(impl RequestFields + ?Sized),
     ) -> Option<ServiceName> {
         let identity = match decision {
             Some(decision) if decision.gate == self.id => decision.identity.clone(),
-            Some(_) | None => self.identify(credential),
+            Some(_) | None => self.identify(fields),
         };
         match identity {
             Identity::Service(name) => Some(name),
@@ -104,30 +171,19 @@ impl Gate {
         }
     }
 
-    /// The `401` of an internal route, with a challenge that names the credential's field.
-    pub fn unauthorized(&self) -> Answer {
-        Answer::unauthorized(&self.challenge)
-    }
-
-    /// The fields that a response to this request carries, whoever answers it; none if it was exempt or not counted.
-    pub fn fields(&self, decision: &Decision) -> Option<Fields> {
-        Fields::new(&self.policy, decision.verdict?)
-    }
-
-    /// The response to answer with, if the request does not pass.
-    pub fn refusal(&self, decision: &Decision) -> Option<Answer> {
-        let refusal = decision.refusal()?;
-        Some(Answer::refused(&self.policy, refusal, self.fields(decision), self.wording))
-    }
-
     /// The name of the field that carries a service's secret, in lower case. Only this exact name counts.
     pub fn credential_header(&self) -> &str {
         &self.field.name
     }
 
-    /// The quota that each caller is held to.
+    /// The quota that each caller is held to, the builder's.
     pub fn quota(&self) -> Quota {
-        self.policy.quota
+        self.limiter().quota()
+    }
+
+    /// Where callers' addresses are found.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// The clock that is read, which for a fast quota is the precise one whatever was asked for.
@@ -137,24 +193,101 @@ impl Gate {
 
     /// What is done with the verdicts.
     pub fn mode(&self) -> Mode {
-        self.mode
+        self.mode.load()
     }
 
-    /// The table: its capacity, its counts.
+    /// Whether the credential's field is to be taken from the request before the application sees it: see
+    /// [`GateBuilder::strip_credential`](crate::GateBuilder::strip_credential).
+    pub fn strips_credential(&self, decision: &Decision) -> bool {
+        let is_ours = self.field.scheme == Scheme::Whole || decision.identity.service().is_some();
+        self.strips_credential && is_ours
+    }
+
+    /// The table of the builder's quota: its capacity, its counts.
     pub fn limiter(&self) -> &BoxedLimiter {
-        self.upkeep.limiter()
+        self.first.limiter()
     }
 
-    fn verify<'r>(&self, credential: impl IntoIterator<Item = &'r [u8]>) -> Presented {
-        self.credentials.verify(self.field.presented(credential))
+    fn verify(&self, fields: &(impl RequestFields + ?Sized)) -> Presented {
+        self.credentials.verify(self.field.presented(fields.lines(&self.field.name)))
     }
 
-    fn count(&self, origin: Origin, presented: Presented) -> Verdict {
-        let now = self.ticker.now();
-        let verdict = self.limiter().check(self.keyer.address(origin.network()), presented, now);
-        // Nobody waits for the sweep.
-        drop(self.upkeep.see_to_it(now));
-        verdict
+    /// The class of this name.
+    pub(crate) fn class(&self, name: &str) -> Option<u8> {
+        let index = self.classes.iter().position(|class| class.name == name)?;
+        u8::try_from(index).ok()
+    }
+
+    /// The policies that a caller of this class is held to.
+    pub(crate) fn chosen(&self, class: Option<u8>) -> impl Iterator<Item = &Tier> {
+        let class = class.and_then(|class| self.classes.get(usize::from(class)));
+        let first = class.or_else(|| self.tiers.first());
+        first.into_iter().chain(self.tiers.iter().skip(1))
+    }
+
+    /// Whose budgets a request uses; `None` if that can't be told.
+    fn keys(&self, origin: Option<Origin>, terms: &Terms<'_>) -> Option<Keys> {
+        self.chosen(terms.class).map(|tier| tier.key(&self.keyer, origin, terms)).collect()
+    }
+
+    fn count(&self, decision: &mut Decision, keys: &Keys, presented: Presented, cost: u32) {
+        let now = decision.now;
+        decision.outcome = match self.enter(decision, keys, presented) {
+            Err((by, refusal)) => Outcome::Refused { by, refusal },
+            Ok(()) => self.charge(decision, keys, presented, cost),
+        };
+        if let (Outcome::Refused { .. }, Some(receipt), Some(in_flight)) =
+            (&decision.outcome, decision.entered, &self.in_flight)
+        {
+            in_flight.release(receipt);
+            decision.entered = None;
+        }
+        for tier in self.chosen(decision.class) {
+            tier.see_to_it(now);
+        }
+    }
+
+    /// Lets a request in that is not out for longer, and whose caller has room for one more under way.
+    fn enter(&self, decision: &mut Decision, keys: &Keys, presented: Presented) -> Result<(), (By, Refusal)> {
+        let Some(&caller) = keys.first() else { return Ok(()) };
+        if let Some(out) = self.penalty.as_ref().and_then(|penalty| penalty.out(caller, decision.now)) {
+            return Err((By::Policy(0), out));
+        }
+        match self.in_flight.as_ref().map(|in_flight| in_flight.enter(caller, presented, decision.now)) {
+            Some(Verdict::Refused(refusal)) => Err((By::InFlight, refusal)),
+            Some(Verdict::Admitted(standing)) => {
+                decision.entered = Some(standing.receipt);
+                Ok(())
+            }
+            Some(Verdict::Exempt(_)) | None => Ok(()),
+        }
+    }
+
+    fn charge(&self, decision: &Decision, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
+        let (now, mut chosen) = (decision.now, self.chosen(decision.class));
+        let outcome = if let (&[key], Some(only)) = (&keys[..], chosen.next()) {
+            match only.check(key, presented, now, cost) {
+                Verdict::Exempt(service) => Outcome::Exempt(service),
+                Verdict::Admitted(standing) => Outcome::Admitted(heapless::Vec::from_array([standing])),
+                Verdict::Refused(refusal) => Outcome::Refused { by: By::Policy(0), refusal },
+            }
+        } else {
+            let limits = self.chosen(decision.class).zip(keys).map(|(tier, key)| (tier.limit(), *key));
+            let limits: heapless::Vec<(&dyn Limit, Key), MOST_POLICIES> = limits.collect();
+            match check_list(&limits, presented, now, cost) {
+                AllVerdict::Exempt(service) => Outcome::Exempt(service),
+                AllVerdict::Admitted(standings) => Outcome::Admitted(standings),
+                AllVerdict::Refused { by, refusal } => Outcome::Refused { by: By::Policy(by), refusal },
+            }
+        };
+        match (outcome, &self.penalty, keys.first()) {
+            (Outcome::Refused { by, refusal }, Some(penalty), Some(&caller))
+                if refusal.reason == Reason::OverLimit =>
+            {
+                Outcome::Refused { by, refusal: penalty.strike(caller, now).unwrap_or(refusal) }
+            }
+            (outcome, ..) => outcome,
+        }
     }
 
     fn identity(&self, presented: Presented) -> Identity {
@@ -171,12 +304,16 @@ impl Gate {
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate")
-            .field("policy", &self.policy.name)
+            .field(
+                "policies",
+                &self.tiers.iter().chain(&self.classes).map(|tier| &tier.name).collect::<Vec<_>>(),
+            )
+            .field("source", &self.source)
             .field("limiter", self.limiter())
             .field("credential_header", &self.credential_header())
             .field("secrets", &self.credentials.len())
             .field("clock", self.clock())
-            .field("mode", &self.mode)
+            .field("mode", &self.mode())
             .finish_non_exhaustive()
     }
 }

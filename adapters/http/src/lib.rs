@@ -14,45 +14,54 @@
 //! let gate = Gate::builder(Quota::per_minute(300)).service("edge", "the secret that the edge presents").build()?;
 //!
 //! let peer = "203.0.113.7".parse().ok();
-//! let decision = gate.decide(peer, [&b"a made-up token"[..]])?; // the values of gate.credential_header()
-//! assert!(gate.refusal(&decision).is_none()); // otherwise the response to answer with
+//! let decision = gate.decide(peer, &[("x-internal-token", "a made-up token")])?;
+//! assert!(gate.refusal(&decision, &()).is_none()); // otherwise the response to answer with
 //! let fields = gate.fields(&decision).expect("counted requests are told where they stand");
 //! assert_eq!(fields.rate_limit(), r#""default";r=299;t=60"#);
 //!
-//! let own = gate.decide(None, [&b"the secret that the edge presents"[..]])?;
+//! let own = gate.decide(None, &[("x-internal-token", "the secret that the edge presents")])?;
 //! assert_eq!(own.identity().service(), Some("edge"));
 //! assert!(gate.fields(&own).is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # Not here
-//! - The caller's address behind a proxy: the socket's peer is the caller. Behind a proxy, all its callers are one.
-//! - A choice of several quotas. Build a gate for each.
 
 mod answer;
 mod builder;
 mod clock;
+mod control;
 mod credential;
 mod decision;
 mod error;
 mod fields;
 mod gate;
 mod mode;
+mod notices;
+mod permit;
 mod policy;
+mod request;
+mod respond;
+mod source;
+mod terms;
 mod text;
+mod tier;
 mod upkeep;
 
 pub use answer::{Answer, RefusalBody};
 pub use builder::GateBuilder;
 pub use clock::{Clock, ManualClock};
+pub use control::ChangeError;
 pub use credential::{LONGEST_HEADER_NAME, MOST_SECRETS};
 pub use decision::{Decision, Identity, NoPeer, ServiceName};
 pub use error::GateError;
 pub use fields::{Field, Fields, Merge};
-pub use gate::Gate;
+pub use gate::{Gate, MOST_CLASSES, MOST_NETWORKS};
 pub use mode::Mode;
-pub use policy::LONGEST_POLICY_NAME;
+pub use permit::Permit;
+pub use policy::{LONGEST_POLICY_NAME, MOST_POLICIES, Policy};
+pub use request::RequestFields;
+pub use source::Source;
+pub use terms::Terms;
 pub use tollgate::{
-    Basis, BoxedLimiter, BuildError, CredentialError, Keyer, Nanos, Origin, Overflow, Presented, Quota,
-    QuotaError, Reason, Refusal, Service, Standing, Verdict,
+    Basis, BoxedLimiter, BuildError, CredentialError, Keyer, Nanos, Origin, OriginError, Overflow, Prefixes,
+    Presented, Quota, QuotaError, Reason, Refusal, Service, SetQuotaError, Standing, Verdict,
 };

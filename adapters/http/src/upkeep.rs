@@ -24,9 +24,10 @@ const RUNNING: u64 = u64::MAX;
 const SHORTEST_INTERVAL: Nanos = Nanos::from_secs(1);
 
 impl Upkeep {
-    pub(crate) fn new(limiter: BoxedLimiter, now: Nanos) -> Arc<Self> {
+    /// No sweep is due until [`rest`](Self::rest) is told the time.
+    pub(crate) fn new(limiter: BoxedLimiter) -> Arc<Self> {
         let interval = limiter.sweep_interval().max(SHORTEST_INTERVAL);
-        Arc::new(Self { limiter, due: AtomicU64::new(now.saturating_add(interval).0), interval })
+        Arc::new(Self { limiter, due: AtomicU64::new(RUNNING), interval })
     }
 
     pub(crate) fn limiter(&self) -> &BoxedLimiter {
@@ -57,7 +58,8 @@ impl Upkeep {
         started.inspect_err(|_| self.rest(now)).ok()
     }
 
-    fn rest(&self, now: Nanos) {
+    /// The next sweep is due an interval from now.
+    pub(crate) fn rest(&self, now: Nanos) {
         self.due.store(now.saturating_add(self.interval).0.min(RUNNING - 1), Ordering::Relaxed);
     }
 }
@@ -70,7 +72,8 @@ mod tests {
     #[test]
     fn sweeps_once_when_due_and_not_before() {
         let quota = Quota::new(1 << 21, Nanos::from_secs(1));
-        let kept = Upkeep::new(BoxedLimiter::with_capacity(quota, 1024).unwrap(), Nanos::ZERO);
+        let kept = Upkeep::new(BoxedLimiter::with_capacity(quota, 1024).unwrap());
+        kept.rest(Nanos::ZERO);
         let keyer = Keyer::new([7; 16]);
         for caller in 0_u8..100 {
             let _ = kept.limiter().check(keyer.bytes(&[caller]), Presented::Absent, Nanos::ZERO);

@@ -2,13 +2,25 @@ use std::sync::Arc;
 
 use tollgate_axum::{Gate, GateError};
 
-use crate::options::Options;
+use crate::options::{Options, Trust};
 use crate::token::Token;
 
 /// The limiter's settings, all of them. Without a token it knows addresses alone, as before the incident was
 /// understood.
 pub(crate) fn gate(options: &Options, token: Option<&Token>) -> Result<Arc<Gate>, GateError> {
-    let mut gate = Gate::builder(options.quota()).capacity(options.capacity).overflow(options.overflow());
+    let mut gate = Gate::builder(options.quota())
+        .capacity(options.capacity)
+        .overflow(options.overflow())
+        .mode(options.mode())
+        .source(options.source.clone())
+        .v4_prefix(options.v4_prefix)
+        .v6_prefix(options.v6_prefix);
+    for trust in &options.trust {
+        gate = match trust {
+            Trust::Network(network) => gate.trust_network(network),
+            Trust::Hops(hops) => gate.trust_hops(*hops),
+        };
+    }
     if let Some(token) = token {
         gate = gate.service("internal", token.bytes());
     }

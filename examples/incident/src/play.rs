@@ -52,7 +52,7 @@ pub(crate) async fn play(options: &Options, token: &Token) -> Result<ExitCode, E
     let after = act(Arc::clone(&known), known, options, token, &progress).await?;
     progress.finish_and_clear();
 
-    let report = report(options.quota(), &before, &after);
+    let report = report(options.quota(), options.mode(), &before, &after);
     say(format_args!("{report}"))?;
     Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

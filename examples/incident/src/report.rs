@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table};
-use tollgate_axum::Quota;
+use tollgate_axum::{Mode, Quota};
 
 use crate::cast::{ROLES, Role};
 use crate::play::{Act, Tally};
@@ -18,7 +18,7 @@ pub(crate) struct Report {
 }
 
 /// The second act against what the fix promises.
-pub(crate) fn report(quota: Quota, before: &Act, after: &Act) -> Report {
+pub(crate) fn report(quota: Quota, mode: Mode, before: &Act, after: &Act) -> Report {
     let mut faults = Vec::new();
     for (act, name) in [(before, "before"), (after, "after")] {
         for (role, tally) in ROLES.iter().zip(act) {
@@ -33,9 +33,11 @@ pub(crate) fn report(quota: Quota, before: &Act, after: &Act) -> Report {
         }
     }
     for (role, tally) in ROLES.iter().zip(after) {
-        faults.extend(fault(*role, tally, quota).map(|fault| format!("after, {}: {fault}", role.name())));
+        faults
+            .extend(fault(*role, tally, quota, mode).map(|fault| format!("after, {}: {fault}", role.name())));
     }
     let summary = match faults.len() {
+        0 if mode != Mode::Enforce => "Nobody is refused in this mode.".into(),
         0 => summary(before, after),
         wrong => format!("The fix does not hold, {wrong} things went wrong. {}", summary(before, after)),
     };
@@ -43,8 +45,12 @@ pub(crate) fn report(quota: Quota, before: &Act, after: &Act) -> Report {
 }
 
 /// What a role got in the second act that it should not have got.
-fn fault(role: Role, tally: &Tally, quota: Quota) -> Option<String> {
+fn fault(role: Role, tally: &Tally, quota: Quota, mode: Mode) -> Option<String> {
     let Tally { requests, passed, unauthorized, throttled, took, .. } = tally;
+    if mode != Mode::Enforce {
+        return (*throttled > 0)
+            .then(|| format!("{throttled} requests were refused, and none is in this mode"));
+    }
     match role {
         Role::Edge | Role::Orchestrator if throttled + unauthorized > 0 => {
             Some(format!("{} of {requests} requests were refused", throttled + unauthorized))
@@ -59,12 +65,19 @@ fn fault(role: Role, tally: &Tally, quota: Quota) -> Option<String> {
     }
 }
 
-/// The most that one address may be admitted in a time: a limit for each window that can have begun in it. (Windows
-/// are enforced up to 0.1 % short, and the clock may be some milliseconds behind.)
+/// The most that one address may be admitted in a time. With fixed windows a limit for each that can have begun in it;
+/// otherwise a limit at once and then its rate, and one more for rounding. (Windows are enforced up to 0.1 % short, and
+/// the clock may be some milliseconds behind.)
 fn allowed(quota: Quota, took: Duration) -> u64 {
-    let took = took + took / 500 + Duration::from_millis(20);
-    let windows = 1 + took.as_nanos() / u128::from(quota.window().0).max(1);
-    u64::from(quota.limit()).saturating_mul(u64::try_from(windows).unwrap_or(u64::MAX))
+    let took = (took + took / 500 + Duration::from_millis(20)).as_nanos();
+    let (limit, window) = (u128::from(quota.limit()), u128::from(quota.window().0).max(1));
+    let is_fixed = quota == Quota::new(quota.limit(), quota.window());
+    let most = if is_fixed {
+        limit.saturating_mul(1 + took / window)
+    } else {
+        limit.saturating_add(limit.saturating_mul(took) / window + 1)
+    };
+    u64::try_from(most).unwrap_or(u64::MAX)
 }
 
 /// A column's title and what it shows.
@@ -150,7 +163,7 @@ mod tests {
     fn holds(change: impl FnOnce(&mut Act)) -> bool {
         let mut after = good();
         change(&mut after);
-        report(Quota::per_minute(300), &good(), &after).holds()
+        report(Quota::per_minute(300), Mode::Enforce, &good(), &after).holds()
     }
 
     #[test]
@@ -171,5 +184,8 @@ mod tests {
         assert_eq!(allowed(quota, Duration::from_secs(1)), 300);
         assert_eq!(allowed(quota, Duration::from_secs(61)), 600);
         assert_eq!(allowed(quota, Duration::from_secs(121)), 900);
+        for finer in [quota.sliding(), quota.burst(300)] {
+            assert_eq!(allowed(finer, Duration::from_secs(1)), 306);
+        }
     }
 }

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tollgate_axum::{Clock, Gate, GateBuilder, ManualClock, Quota, RequireInternalLayer, TollgateLayer};
 
-pub(crate) const TOKEN: &str = "the internal token of 32 bytes..";
+pub(crate) const TOKEN: &str = "the-internal-token-of-32-bytes..";
 pub(crate) const HEADER: &str = "x-internal-token";
 
 /// A gate with a limit of five a minute, and its clock.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tollgate_http::{Clock, Gate, ManualClock, Merge, Nanos, Overflow, Quota, RefusalBody};
 
-use crate::support::{FORGED, SECRET, decide, field, five, passes};
+use crate::support::{FORGED, SECRET, decide, field, five, lines, passes};
 
 #[test]
 fn admitted_requests_are_told_where_they_stand() {
@@ -28,7 +28,7 @@ fn refusals_say_when_to_come_back() {
     let gate = gate.build().unwrap();
     assert_eq!(passes(&gate, [], 5), 5);
     clock.advance(Duration::from_millis(20_001));
-    let answer = gate.refusal(&decide(&gate, [])).unwrap();
+    let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
     assert_eq!(answer.status(), 429);
     assert_eq!(field(&answer, "retry-after"), "40");
     assert_eq!(field(&answer, "cache-control"), "no-store");
@@ -53,7 +53,7 @@ fn no_wait_is_told_as_zero() {
     assert_eq!(passes(&gate, [], 1), 1);
     for _ in 0..99 {
         clock.advance(Duration::from_millis(1));
-        let answer = gate.refusal(&decide(&gate, [])).unwrap();
+        let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
         assert_eq!(field(&answer, "retry-after"), "1");
         assert_eq!(field(&answer, "ratelimit-policy"), r#""default";q=1"#);
     }
@@ -65,7 +65,7 @@ fn a_wait_is_never_shorter_than_the_field_says() {
     let gate = gate.build().unwrap();
     assert_eq!(passes(&gate, [], 5), 5);
     for _ in 0..59 {
-        let answer = gate.refusal(&decide(&gate, [])).unwrap();
+        let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
         let (_, t) = field(&answer, "ratelimit").split_once("t=").unwrap();
         assert!(field(&answer, "retry-after").parse::<u64>().unwrap() >= t.parse().unwrap());
         clock.advance(Duration::from_secs(1));
@@ -76,7 +76,7 @@ fn a_wait_is_never_shorter_than_the_field_says() {
 fn refusals_in_plain_text() {
     let gate = five().0.refusal_body(RefusalBody::PlainText).build().unwrap();
     assert_eq!(passes(&gate, [], 5), 5);
-    let answer = gate.refusal(&decide(&gate, [])).unwrap();
+    let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
     assert_eq!(field(&answer, "content-type"), "text/plain; charset=utf-8");
     assert_eq!(answer.body(), "The limit of 5 requests in 60s is used up. Try again in 60 s.\n");
 }
@@ -86,7 +86,7 @@ fn a_full_table_is_no_reproach_to_the_newcomer() {
     let gate = five().0.capacity(16).overflow(Overflow::Refuse).build().unwrap();
     let peers = (0..=255).map(|host| IpAddr::from([198, 51, 100, host]));
     let refused: Vec<_> =
-        peers.filter_map(|peer| gate.refusal(&gate.decide(Some(peer), []).unwrap())).collect();
+        peers.filter_map(|peer| gate.refusal(&gate.decide(Some(peer), &()).unwrap(), &())).collect();
     assert_eq!(refused.len(), 240);
     assert!(
         refused.iter().all(|answer| answer.body().contains("New callers can't be counted at the moment."))
@@ -121,20 +121,24 @@ fn the_longest_texts_fit() {
     let gate = Gate::builder(quota).credential_header(&header).policy_name("p".repeat(32)).build().unwrap();
     assert!(field(&gate.unauthorized(), "www-authenticate").ends_with(&format!("header=\"{header}\"")));
     assert_eq!(passes(&gate, [], 2), 1);
-    let answer = gate.refusal(&decide(&gate, [])).unwrap();
+    let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(answer.body()).is_ok(), "{}", answer.body());
 }
 
 #[test]
 fn no_decision_allocates_and_no_answer_does() {
     let gate = Gate::builder(Quota::per_minute(5)).service("edge", SECRET).build().unwrap();
+    let requests: Vec<_> = [None, Some(FORGED), Some(SECRET)].map(|line| lines(&gate, line)).into();
     let work = allocation_counter::measure(|| {
         for request in 0..10_000_u32 {
             let peer = IpAddr::from((request % 700).to_be_bytes());
-            for credential in [None, Some(FORGED), Some(SECRET)] {
-                let decision = gate.decide(Some(peer), credential).unwrap();
-                let told =
-                    (gate.fields(&decision), gate.refusal(&decision), gate.internal(Some(&decision), []));
+            for request in &requests {
+                let decision = gate.decide(Some(peer), &request[..]).unwrap();
+                let told = (
+                    gate.fields(&decision),
+                    gate.refusal(&decision, &()),
+                    gate.internal(Some(&decision), &()),
+                );
                 std::hint::black_box(told);
             }
         }

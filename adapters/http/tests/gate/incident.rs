@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate_http::Nanos;
 
-use crate::support::{FORGED, SECRET, decide, five, passes};
+use crate::support::{FORGED, SECRET, decide, five, lines, passes};
 
 #[test]
 fn internal_requests_are_never_counted() {
@@ -34,6 +34,6 @@ fn forged_tokens_are_limited_like_anybody() {
     assert_eq!(passed, 5);
     // Abuse 35: they used the budget of the address, not budgets of their own.
     assert_eq!(passes(&gate, [], 5), 0);
-    assert_eq!(gate.internal(None, [FORGED]), None);
+    assert_eq!(gate.internal(None, &lines(&gate, [FORGED])[..]), None);
     assert_eq!(gate.unauthorized().status(), 401);
 }

@@ -5,5 +5,9 @@
 mod answers;
 mod building;
 mod callers;
+mod changes;
 mod incident;
+mod policies;
+mod sources;
 mod support;
+mod terms;

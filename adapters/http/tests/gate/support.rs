@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use tollgate_http::{Answer, Clock, Decision, Gate, GateBuilder, ManualClock, Quota};
 
-pub(crate) const SECRET: &[u8] = b"the edge's secret of 32 bytes...";
+pub(crate) const SECRET: &[u8] = b"the-edge-s-secret-of-32-bytes...";
 pub(crate) const FORGED: &[u8] = b"a made-up token of the same size";
 pub(crate) const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 7));
 
@@ -15,8 +15,16 @@ pub(crate) fn five() -> (GateBuilder, ManualClock) {
     (gate, clock)
 }
 
+/// The fields of a request with these lines of the credential's.
+pub(crate) fn lines<'r>(
+    gate: &Gate,
+    credential: impl IntoIterator<Item = &'r [u8]>,
+) -> Vec<(String, &'r [u8])> {
+    credential.into_iter().map(|line| (gate.credential_header().to_owned(), line)).collect()
+}
+
 pub(crate) fn decide<'r>(gate: &Gate, credential: impl IntoIterator<Item = &'r [u8]>) -> Decision {
-    gate.decide(Some(PEER), credential).unwrap()
+    gate.decide(Some(PEER), &lines(gate, credential)[..]).unwrap()
 }
 
 /// How many of some requests with these credential lines pass.

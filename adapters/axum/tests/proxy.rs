@@ -1,0 +1,227 @@
+//! The listener for proxies that speak the PROXY protocol: over real sockets, and over pipes where the clock is paused.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::routing::get;
+use axum::serve::{Listener, ListenerExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tollgate_axum::{Clock, Gate, ManualClock, Peer, ProxyListener, ProxyProtocol, Quota, TollgateLayer};
+
+const REQUEST: &str = "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+const PROXY: Ipv4Addr = Ipv4Addr::LOCALHOST;
+const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
+
+fn proxies() -> ProxyProtocol {
+    ProxyProtocol::builder().trust_network("127.0.0.1/32").build().unwrap()
+}
+
+fn header(caller: &str) -> String {
+    format!("PROXY TCP4 {caller} 192.0.2.1 40000 80\r\n")
+}
+
+/// Tells callers their addresses, five times a minute. The clock stands still.
+fn api() -> Router {
+    let gate = Gate::builder(Quota::per_minute(5)).clock(Clock::Manual(ManualClock::new())).build().unwrap();
+    Router::new()
+        .route("/", get(|ConnectInfo(Peer(peer))| async move { peer.ip().to_string() }))
+        .layer(TollgateLayer::new(gate))
+}
+
+/// Serves as a user does; the server ends with the test's runtime.
+async fn serve() -> SocketAddr {
+    let listener = ProxyListener::new(TcpListener::bind((PROXY, 0)).await.unwrap(), proxies());
+    let address = listener.local_addr().unwrap();
+    let app = api().into_make_service_with_connect_info::<Peer>();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    address
+}
+
+async fn connect(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    socket.connect(server).await.unwrap()
+}
+
+/// The status and the body that a connection is answered which sends `bytes` at once; nothing if it is closed.
+async fn answer(from: Ipv4Addr, server: SocketAddr, bytes: &str) -> Option<(u16, String)> {
+    let mut stream = connect(from, server).await;
+    stream.write_all(bytes.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // A server that closes while bytes are on their way resets the connection.
+    let _ = stream.read_to_end(&mut answer).await;
+    let answer = String::from_utf8(answer).unwrap();
+    let status = answer.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().unwrap();
+    Some((status, answer.split_once("\r\n\r\n")?.1.to_owned()))
+}
+
+async fn status(from: Ipv4Addr, server: SocketAddr, bytes: &str) -> Option<u16> {
+    answer(from, server, bytes).await.map(|(status, _)| status)
+}
+
+#[tokio::test]
+async fn callers_behind_one_proxy_have_budgets_of_their_own() {
+    let server = serve().await;
+    for caller in ["203.0.113.7", "203.0.113.8"] {
+        let sent = header(caller) + REQUEST;
+        for _ in 0..5 {
+            assert_eq!(answer(PROXY, server, &sent).await, Some((200, caller.into())));
+        }
+        assert_eq!(status(PROXY, server, &sent).await, Some(429));
+    }
+    // The proxy itself, which checks its health, is a caller like any other.
+    assert_eq!(status(PROXY, server, &format!("PROXY UNKNOWN\r\n{REQUEST}")).await, Some(200));
+}
+
+#[tokio::test]
+async fn a_stranger_is_its_socket_whatever_it_says() {
+    let server = serve().await;
+    assert_eq!(status(STRANGER, server, &(header("203.0.113.7") + REQUEST)).await, Some(400));
+    for _ in 0..5 {
+        assert_eq!(answer(STRANGER, server, REQUEST).await, Some((200, STRANGER.to_string())));
+    }
+    assert_eq!(status(STRANGER, server, REQUEST).await, Some(429));
+    assert_eq!(status(PROXY, server, &(header("203.0.113.7") + REQUEST)).await, Some(200));
+}
+
+#[tokio::test]
+async fn a_trusted_peer_without_a_header_is_closed_and_nobody_else() {
+    let server = serve().await;
+    assert_eq!(answer(PROXY, server, REQUEST).await, None);
+    assert_eq!(status(PROXY, server, &(header("203.0.113.7") + REQUEST)).await, Some(200));
+}
+
+#[tokio::test]
+async fn silent_peers_stop_nobody() {
+    let server = serve().await;
+    let mut silent = Vec::new();
+    for sent in 0..20 {
+        let mut stream = connect(PROXY, server).await;
+        stream.write_all(&header("203.0.113.7").as_bytes()[..sent]).await.unwrap();
+        silent.push(stream);
+    }
+    assert_eq!(status(PROXY, server, &(header("203.0.113.8") + REQUEST)).await, Some(200));
+    assert_eq!(status(STRANGER, server, REQUEST).await, Some(200));
+    // They were waited for, and not turned away.
+    for (sent, stream) in silent.iter_mut().enumerate().take(5) {
+        let rest = &(header("203.0.113.7") + REQUEST)[sent..];
+        stream.write_all(rest.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn handlers_that_ask_for_a_socket_address_can_have_it() {
+    let listener = ProxyListener::new(TcpListener::bind((PROXY, 0)).await.unwrap(), proxies()).tap_io(|_| {});
+    let server = listener.local_addr().unwrap();
+    let gate = Gate::builder(Quota::per_minute(1)).clock(Clock::Manual(ManualClock::new())).build().unwrap();
+    let app = Router::new()
+        .route("/", get(|ConnectInfo::<SocketAddr>(peer)| async move { peer.ip().to_string() }))
+        .layer(TollgateLayer::new(gate))
+        .into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    for caller in ["203.0.113.7", "203.0.113.8"] {
+        let sent = header(caller) + REQUEST;
+        assert_eq!(answer(PROXY, server, &sent).await, Some((200, caller.into())));
+        assert_eq!(status(PROXY, server, &sent).await, Some(429));
+    }
+}
+
+/// A listener whose connections are pipes.
+struct Pipes(mpsc::UnboundedReceiver<(DuplexStream, SocketAddr)>);
+
+impl Listener for Pipes {
+    type Io = DuplexStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (DuplexStream, SocketAddr) {
+        match self.0.recv().await {
+            Some(accepted) => accepted,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok((PROXY, 80).into())
+    }
+}
+
+struct Clients(mpsc::UnboundedSender<(DuplexStream, SocketAddr)>);
+
+impl Clients {
+    async fn connect(&self, from: Ipv4Addr, bytes: &str) -> DuplexStream {
+        let (mut client, stream) = duplex(256);
+        client.write_all(bytes.as_bytes()).await.unwrap();
+        self.0.send((stream, (from, 50000).into())).unwrap();
+        client
+    }
+}
+
+fn pipes() -> (Clients, ProxyListener<Pipes>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (Clients(sender), ProxyListener::new(Pipes(receiver), proxies()))
+}
+
+async fn is_closed(client: &mut DuplexStream) -> bool {
+    timeout(Duration::from_millis(1), client.read(&mut [0])).await.is_ok_and(|read| read.unwrap() == 0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_accept_loses_no_connection() {
+    let (clients, mut listener) = pipes();
+    let mut client = clients.connect(PROXY, "PROXY TCP4 203.0.").await;
+    assert!(timeout(Duration::from_secs(1), listener.accept()).await.is_err());
+    client.write_all(b"113.7 192.0.2.1 9 80\r\nabc").await.unwrap();
+    let (mut stream, caller) = listener.accept().await;
+    assert_eq!(caller, "203.0.113.7:9".parse().unwrap());
+    let mut body = [0; 3];
+    stream.read_exact(&mut body).await.unwrap();
+    assert_eq!(&body, b"abc");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_peer_is_closed_at_the_deadline() {
+    let (clients, mut listener) = pipes();
+    let mut client = clients.connect(PROXY, "PROXY ").await;
+    let began = Instant::now();
+    tokio::spawn(async move { listener.accept().await });
+    assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+    assert_eq!(began.elapsed().as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_too_many_silent_peers_the_oldest_are_closed() {
+    let (clients, mut listener) = pipes();
+    let mut silent = Vec::new();
+    for _ in 0..1025 {
+        silent.push(clients.connect(PROXY, "").await);
+    }
+    let _served = clients.connect(PROXY, &header("203.0.113.7")).await;
+    assert_eq!(listener.accept().await.1.ip(), Ipv4Addr::new(203, 0, 113, 7));
+    // The newest two needed room; the 1,023 before them keep theirs.
+    assert!(is_closed(&mut silent[0]).await && is_closed(&mut silent[1]).await);
+    assert!(!is_closed(&mut silent[2]).await && !is_closed(&mut silent[1024]).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_that_were_served_and_strangers_take_no_room() {
+    let (clients, mut listener) = pipes();
+    let mut silent = clients.connect(PROXY, "").await;
+    for _ in 0..1500 {
+        let _client = clients.connect(PROXY, &header("203.0.113.7")).await;
+        assert_eq!(listener.accept().await.1.ip(), Ipv4Addr::new(203, 0, 113, 7));
+        let _client = clients.connect(STRANGER, "").await;
+        assert_eq!(listener.accept().await.1.ip(), STRANGER);
+    }
+    assert!(!is_closed(&mut silent).await);
+}

@@ -1,0 +1,38 @@
+/// A request's header fields, as a gate asks for them: what an adapter implements for its framework's type.
+///
+/// ```
+/// use tollgate_http::RequestFields;
+/// let fields = [("x-forwarded-for", "198.51.100.1"), ("X-Forwarded-For", "10.0.0.2")];
+/// assert_eq!(fields[..].lines("x-forwarded-for").last(), Some(&b"10.0.0.2"[..]));
+/// ```
+pub trait RequestFields {
+    /// The values of all lines of the field `name`, in the order received. The name is given in lower case, and is
+    /// compared without regard to case; no other name is like it, not even with `_` for `-`.
+    ///
+    /// # Security
+    /// Every line, or what is left out can't be seen to be there: two credentials at once are nobody's.
+    fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]>;
+}
+
+/// Pairs of names and values, in any case.
+impl<N: AsRef<str>, V: AsRef<[u8]>> RequestFields for [(N, V)] {
+    fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]> {
+        self.iter()
+            .filter(move |(given, _)| given.as_ref().eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_ref())
+    }
+}
+
+/// As the slice.
+impl<N: AsRef<str>, V: AsRef<[u8]>, const M: usize> RequestFields for [(N, V); M] {
+    fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]> {
+        self[..].lines(name)
+    }
+}
+
+/// A request without any field.
+impl RequestFields for () {
+    fn lines<'r>(&'r self, _: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]> {
+        std::iter::empty()
+    }
+}

@@ -1,0 +1,106 @@
+//! What a gate's responses say.
+
+use tollgate::Nanos;
+
+use crate::answer::Answer;
+use crate::decision::{By, Decision, NoPeer, Outcome};
+use crate::fields::{Fields, Member};
+use crate::gate::Gate;
+#[cfg(doc)]
+use crate::mode::Mode;
+use crate::policy::MOST_POLICIES;
+use crate::request::RequestFields;
+use crate::tier::IN_FLIGHT;
+
+impl Gate {
+    /// The fields that a response to this request carries, whoever answers it; none if it was exempt or not counted.
+    pub fn fields(&self, decision: &Decision) -> Option<Fields> {
+        self.fields_of(decision, false)
+    }
+
+    /// The same, where what the request was charged may have been given back.
+    pub(crate) fn fields_of(&self, decision: &Decision, is_refunded: bool) -> Option<Fields> {
+        let texts = self.texts.load();
+        let list = texts.lists.get(decision.class.map_or(0, |class| usize::from(class) + 1))?;
+        match &decision.outcome {
+            Outcome::Uncounted | Outcome::Exempt(_) => None,
+            Outcome::Admitted(standings) => {
+                let members: heapless::Vec<_, MOST_POLICIES> = self
+                    .chosen(decision.class)
+                    .zip(standings)
+                    .map(|(tier, standing)| Member {
+                        policy: &tier.name,
+                        limit: standing.limit,
+                        remaining: standing.remaining + if is_refunded { standing.receipt.cost() } else { 0 },
+                        more_in: Some(tier.more_in(standing, decision.now)),
+                    })
+                    .collect();
+                Fields::new(self.styles, list, &members)
+            }
+            Outcome::Refused { by, refusal } => {
+                let (policy, more_in) = match by {
+                    By::Policy(by) => {
+                        (&*self.chosen(decision.class).nth(*by)?.name, Some(refusal.retry_after))
+                    }
+                    By::InFlight => (IN_FLIGHT, None),
+                };
+                let more_in = more_in.filter(|&wait| wait < Nanos::MAX);
+                let member = Member { policy, limit: refusal.limit, remaining: 0, more_in };
+                Fields::new(self.styles, list, &[member])
+            }
+        }
+    }
+
+    /// The response to answer with, if the request does not pass. The request's own fields say whether it is of gRPC.
+    pub fn refusal(&self, decision: &Decision, fields: &(impl RequestFields + ?Sized)) -> Option<Answer> {
+        let refusal = decision.refusal()?;
+        let Outcome::Refused { by, .. } = decision.outcome else { return None };
+        let texts = self.texts.load();
+        let (policy, quota) = match by {
+            By::InFlight => (IN_FLIGHT, None),
+            By::Policy(by) => {
+                let index = match decision.class {
+                    Some(class) if by == 0 => self.tiers.len() + usize::from(class),
+                    _ => by,
+                };
+                (&*self.chosen(decision.class).nth(by)?.name, texts.quotas.get(index).copied())
+            }
+        };
+        let is_grpc =
+            fields.lines("content-type").next().is_some_and(|value| value.starts_with(b"application/grpc"));
+        let answer = Answer::refused(policy, quota, refusal, self.fields(decision), self.wording, is_grpc);
+        Some(match &self.responder {
+            Some(respond) if !is_grpc => respond(answer, decision),
+            _ => answer,
+        })
+    }
+
+    /// The response to a request that must be counted and whose peer is not known. The log says so at most once a minute,
+    /// with an adapter's `advice`: how a peer's address gets into a request in its framework.
+    #[cold]
+    pub fn no_peer(&self, advice: &str) -> Answer {
+        self.log_no_peer(advice, "Answered with 500");
+        Answer::no_peer()
+    }
+
+    /// Says in the log, at most once a minute, that requests pass uncounted in [`Mode::Shadow`] since their peers are not
+    /// known ([`Decision::lacks_peer`]).
+    #[cold]
+    pub fn tell_uncounted(&self, advice: &str) {
+        self.log_no_peer(advice, "Passed uncounted, in shadow mode");
+    }
+
+    fn log_no_peer(&self, advice: &str, outcome: &str) {
+        if self.notices.may_say_no_peer(self.ticker.now()) {
+            tracing::error!(
+                "{NoPeer}; {advice} (A Unix socket has no address to limit by.) {outcome}, like others that are not \
+                 logged for a minute."
+            );
+        }
+    }
+
+    /// The `401` of an internal route, with a challenge that names the credential's field.
+    pub fn unauthorized(&self) -> Answer {
+        Answer::unauthorized(&self.challenge)
+    }
+}

@@ -1,0 +1,195 @@
+//! A gate's limits.
+
+use std::sync::Arc;
+
+use tollgate::{
+    BoxedLimiter, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented, Quota, Receipt,
+    Standing, Verdict,
+};
+
+use crate::error::GateError;
+use crate::policy::{Policy, Sharers};
+use crate::terms::Terms;
+use crate::text::{List, Text, list, text};
+use crate::upkeep::Upkeep;
+
+/// A policy with its budgets.
+pub(crate) struct Tier {
+    pub(crate) name: String,
+    budgets: Budgets,
+}
+
+enum Budgets {
+    /// One for each network of these prefixes' lengths.
+    Networks {
+        kept: Arc<Upkeep>,
+        prefixes: Prefixes,
+        are_callers: bool,
+    },
+    One(Box<GlobalLimiter>),
+}
+
+impl Tier {
+    /// The budgets of a policy, where `prefixes` and `capacity` are the gate's own.
+    pub(crate) fn new(policy: Policy, capacity: usize, prefixes: Prefixes) -> Result<Self, GateError> {
+        if !policy.has_plain_name() {
+            return Err(GateError::PolicyName { name: policy.name });
+        }
+        let budgets = match policy.sharers {
+            Sharers::Everyone => Budgets::One(Box::new(GlobalLimiter::try_new(policy.quota)?)),
+            Sharers::Network { v4, v6 } => {
+                let are_callers = v4.is_none() && v6.is_none();
+                let prefixes = Prefixes::new(v4.unwrap_or(prefixes.v4()), v6.unwrap_or(prefixes.v6()))?;
+                let limiter = BoxedLimiter::with_capacity(policy.quota, policy.capacity.unwrap_or(capacity))?;
+                Budgets::Networks {
+                    kept: Upkeep::new(limiter.with_overflow(policy.overflow)),
+                    prefixes,
+                    are_callers,
+                }
+            }
+        };
+        Ok(Self { name: policy.name, budgets })
+    }
+
+    /// Begins at the clock's time.
+    pub(crate) fn begin(&self, now: Nanos) {
+        if let Budgets::Networks { kept, .. } = &self.budgets {
+            kept.rest(now);
+        }
+    }
+
+    /// Whose budget a request uses. A `caller` and a `scope` take the place of the address, and add to it, where budgets
+    /// are callers'; those of networks are by address alone. `None` if the address is needed and not known.
+    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<Origin>, terms: &Terms<'_>) -> Option<Key> {
+        let Budgets::Networks { prefixes, are_callers, .. } = self.budgets else {
+            return Some(Key::from_fingerprint(0));
+        };
+        let address = || origin.map(|origin| keyer.address(origin.at(prefixes).network()));
+        if !are_callers {
+            return address();
+        }
+        let caller = terms.caller.or_else(address)?;
+        Some(match terms.scope {
+            Some(scope) => {
+                keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
+            }
+            None => caller,
+        })
+    }
+
+    pub(crate) fn check(&self, key: Key, presented: Presented, now: Nanos, cost: u32) -> Verdict {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter().check_n(key, presented, now, cost),
+            Budgets::One(limiter) => limiter.check_n(presented, now, cost),
+        }
+    }
+
+    pub(crate) fn refund(&self, receipt: Receipt, now: Nanos) -> bool {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter().refund(receipt, now),
+            Budgets::One(limiter) => limiter.refund(receipt, now),
+        }
+    }
+
+    pub(crate) fn limit(&self) -> &dyn Limit {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter(),
+            Budgets::One(limiter) => &**limiter,
+        }
+    }
+
+    /// The time until more than what remains is there.
+    pub(crate) fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter().more_in(standing, now),
+            Budgets::One(limiter) => limiter.more_in(standing, now),
+        }
+    }
+
+    pub(crate) fn enforced_window(&self) -> Nanos {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter().enforced_window(),
+            Budgets::One(limiter) => limiter.enforced_window(),
+        }
+    }
+
+    /// The table, if there is a budget for each caller.
+    pub(crate) fn kept(&self) -> Option<&Arc<Upkeep>> {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => Some(kept),
+            Budgets::One(_) => None,
+        }
+    }
+
+    /// Nobody waits for the sweep that this may start.
+    #[inline]
+    pub(crate) fn see_to_it(&self, now: Nanos) {
+        if let Budgets::Networks { kept, .. } = &self.budgets {
+            drop(kept.see_to_it(now));
+        }
+    }
+}
+
+/// What is said of the policies, which is the same on every response until a quota changes.
+pub(crate) struct Texts {
+    /// Of the gate's policies and then of its classes.
+    pub(crate) quotas: Vec<Quota>,
+    /// `RateLimit-Policy` for the gate's own quota and for each class.
+    pub(crate) lists: Vec<List>,
+}
+
+impl Texts {
+    pub(crate) fn new(quotas: Vec<Quota>, tiers: &[Tier], classes: &[Tier], in_flight: Option<u32>) -> Self {
+        let member = |(tier, quota): (&Tier, &Quota)| member(&tier.name, *quota);
+        let mut members = tiers.iter().chain(classes).zip(&quotas).map(member);
+        let first: Vec<_> = members.by_ref().take(tiers.len()).collect();
+        let further = first.iter().skip(1).cloned();
+        let under_way =
+            in_flight.map(|most| text(format_args!("\"{IN_FLIGHT}\";q={most};qu=\"concurrent-requests\"")));
+        let of = |first: Text| list(std::iter::once(first).chain(further.clone()).chain(under_way.clone()));
+        let lists = first.first().cloned().into_iter().chain(members).map(of).collect();
+        Self { quotas, lists }
+    }
+}
+
+/// What responses call the limit of requests under way.
+pub(crate) const IN_FLIGHT: &str = "in-flight";
+
+/// `"name";q=300;w=60`.
+fn member(name: &str, quota: Quota) -> Text {
+    let (limit, window) = (quota.limit(), quota.window());
+    // `w` is an integer above 0. A part of a second is rounded up: whoever paces itself by it is never refused.
+    if window.0 < 1_000_000_000 {
+        text(format_args!("\"{name}\";q={limit}"))
+    } else {
+        text(format_args!("\"{name}\";q={limit};w={}", window.whole_secs_up()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::LONGEST_POLICY_NAME;
+
+    fn described(quota: Quota) -> Text {
+        member("default", quota)
+    }
+
+    #[test]
+    fn describes_the_quota() {
+        assert_eq!(described(Quota::per_minute(300)), r#""default";q=300;w=60"#);
+        assert_eq!(described(Quota::per_second(10)), r#""default";q=10;w=1"#);
+        assert_eq!(
+            described(Quota::at_most(10).in_any(Nanos::from_millis(1500)).burst(5)),
+            r#""default";q=10;w=2"#
+        );
+        assert_eq!(described(Quota::new(10, Nanos::from_millis(999))), r#""default";q=10"#);
+    }
+
+    #[test]
+    fn the_longest_fits() {
+        let name = "n".repeat(LONGEST_POLICY_NAME);
+        let member = member(&name, Quota::new(u32::MAX, Nanos::MAX));
+        assert_eq!(member, format!("\"{name}\";q=4294967295;w=18446744074").as_str());
+    }
+}

@@ -1,0 +1,75 @@
+//! What the log says about proxies. One test in a program of its own, since each notice is given once in a process.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tollgate_http::{Gate, Quota, Source};
+
+/// A log that can be read.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// What was logged since the last look.
+    fn take(&self) -> String {
+        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
+    }
+}
+
+const FORWARDED: [(&str, &str); 1] = [("X-Forwarded-For", "198.51.100.1")];
+
+fn request(gate: &Gate, peer: &str, fields: &[(&str, &str)]) {
+    assert!(gate.decide(peer.parse().ok(), fields).unwrap().passes());
+}
+
+// Abuse 1, 10: one budget for all callers behind a proxy, or a header that no proxy sets, is not passed over in silence.
+#[test]
+fn a_source_that_does_not_fit_is_told_once() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let gate = || Gate::builder(Quota::per_minute(10_000));
+
+    let direct = gate().build().unwrap();
+    request(&direct, "203.0.113.7", &FORWARDED);
+    request(&direct, "127.0.0.1", &[]);
+    assert_eq!(log.take(), "", "a client may send what it likes, and a neighbour may come without a proxy");
+    request(&direct, "127.0.0.1", &FORWARDED);
+    let notice = log.take();
+    for part in ["every caller behind this proxy shares one budget", "x-forwarded-for", "trust_network"] {
+        assert!(notice.contains(part), "{notice} does not say {part}");
+    }
+    request(&direct, "127.0.0.1", &FORWARDED);
+    request(&gate().build().unwrap(), "::ffff:10.0.0.1", &FORWARDED);
+    assert_eq!(log.take(), "", "it was told");
+
+    let behind = || gate().source(Source::XForwardedFor).trust_network("10.0.0.0/8").build().unwrap();
+    let seen = behind();
+    request(&seen, "10.0.0.1", &FORWARDED);
+    (0..2000).for_each(|_| request(&seen, "10.0.0.1", &[]));
+    assert_eq!(log.take(), "", "the proxy sets the header");
+    let unseen = behind();
+    (0..999).for_each(|_| request(&unseen, "10.0.0.1", &[("forwarded", "for=198.51.100.1")]));
+    assert_eq!(log.take(), "", "999 requests");
+    request(&unseen, "10.0.0.1", &[]);
+    let notice = log.take();
+    assert!(notice.contains("none of the first 1000 requests carried it"), "{notice}");
+    assert!(notice.contains("x-forwarded-for"), "{notice}");
+    let other = behind();
+    (0..2000).for_each(|_| request(&other, "10.0.0.1", &[]));
+    request(&unseen, "10.0.0.1", &[]);
+    assert_eq!(log.take(), "", "it was told");
+}
