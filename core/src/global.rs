@@ -70,6 +70,11 @@ impl GlobalLimiter {
         }
     }
 
+    /// The most that passes at once.
+    pub const fn limit(&self) -> u32 {
+        self.rule.limit()
+    }
+
     /// The window as it is enforced: see [`RateLimiter::enforced_window`](crate::RateLimiter::enforced_window).
     pub const fn enforced_window(&self) -> Nanos {
         self.rule.window()
@@ -112,6 +117,9 @@ impl Limit for GlobalLimiter {}
 
 impl Steps for GlobalLimiter {
     fn foresee(&self, _: Key, now: Nanos, cost: u32) -> Result<(), Refusal> {
+        if cost == 0 {
+            return Ok(());
+        }
         if cost > self.rule.limit() {
             return Err(self.refused(Nanos::MAX, Reason::CostAboveLimit));
         }

@@ -139,6 +139,12 @@ impl<'t> Candidates<'t> {
         None
     }
 
+    /// The caller's charge, past any claim for it: a claim is withdrawn where a charge is, so it says nothing of one.
+    pub(crate) fn committed(&self) -> Option<(Place, Word)> {
+        let places = (0..PLACES).map(|step| self.start(0) ^ step);
+        places.map(|place| (place, self.slot(place).load())).find(|(_, word)| word.is_committed_by(self.tag))
+    }
+
     /// Brings the caller's claim at `place` to an end: commits it with `cost` charged, or withdraws it because
     /// the caller has a word elsewhere. Whoever commits has thereby been admitted.
     ///

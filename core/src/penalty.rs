@@ -114,6 +114,12 @@ impl<S: Storage> Penalty<S> {
         self.table.clear(key, now)
     }
 
+    /// How often to [`sweep`](Self::sweep), at least; see [`RateLimiter::sweep_interval`]. Where it is not done, a caller
+    /// that served its time long ago may be out once more.
+    pub fn sweep_interval(&self) -> Nanos {
+        self.table.rule().quarter_ring()
+    }
+
     /// Clears words whose time is past: see [`RateLimiter::sweep`].
     pub fn sweep(&self, now: Nanos) -> usize {
         self.table.sweep(now)

@@ -149,6 +149,9 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
     pub(crate) fn foresee(&self, key: Key, now: Nanos, cost: u32) -> Result<(), Refusal> {
         let rule = self.rule();
         let at = rule.moment(now);
+        if cost == 0 {
+            return Ok(());
+        }
         if cost > rule.limit() {
             return Err(Refusal::new(rule.limit(), Nanos::MAX, Reason::CostAboveLimit));
         }
@@ -163,9 +166,9 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         }
     }
 
-    /// A caller's word, if it has one.
+    /// What a caller was charged, if it was.
     fn search(&self, key: Key) -> Option<Word> {
-        let (_, word) = Caller::of(key).candidates(self.storage.lines())?.find(None, &mut { NOTHING })?;
+        let (_, word) = Caller::of(key).candidates(self.storage.lines())?.committed()?;
         Some(word)
     }
 
@@ -187,11 +190,9 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
     fn rewrite(&self, key: Key, change: impl Fn(u64) -> Option<u64>) -> bool {
         let Some(candidates) = Caller::of(key).candidates(self.storage.lines()) else { return false };
         loop {
-            // A claim is of somebody who comes back after having been displaced, and nothing of it is charged.
-            let Some((place, word)) = candidates.find(None, &mut { NOTHING }) else { return false };
-            if word.is_claim() {
-                return false;
-            }
+            // Nothing of a claim is charged, and one may stand before the charge: whoever made it has not seen that yet. A
+            // release that stopped there would be lost, and its caller never get that place again.
+            let Some((place, word)) = candidates.committed() else { return false };
             let Some(state) = change(word.state()) else { return false };
             if candidates.slot(place).swap(word, word.with_state(state)) {
                 return true;

@@ -174,6 +174,29 @@ fn requests_in_flight_never_exceed_the_limit() {
     });
 }
 
+// A stranger leaves the home slot while two requests of one caller come and go. No limit is reached: what was entered is
+// released, also where another thread's claim stands before the charge.
+#[test]
+fn every_release_counts() {
+    model(Some(4), || {
+        let limit = BoxedInFlight::with_capacity(10, 4).unwrap();
+        let enter = |limit: &BoxedInFlight, key| match limit.enter(key, Presented::Absent, START) {
+            Verdict::Admitted(standing) => standing.receipt,
+            other => panic!("{other:?}"),
+        };
+        let stranger = enter(&limit, caller(7, 0, 0));
+        let come_and_go = move |limit: &BoxedInFlight| limit.release(enter(limit, caller(1000, 0, 0)));
+        let limit = Arc::new(limit);
+        let other = {
+            let limit = Arc::clone(&limit);
+            thread::spawn(move || come_and_go(&limit))
+        };
+        assert!(limit.release(stranger));
+        let released = (come_and_go(&limit), other.join().unwrap(), limit.under_way(caller(1000, 0, 0)));
+        assert_eq!(released, (true, true, 0), "released, released, still under way");
+    });
+}
+
 #[test]
 fn several_limits_are_charged_all_or_nothing() {
     model(Some(4), || {

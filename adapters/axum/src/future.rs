@@ -1,11 +1,10 @@
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::Response;
+use http::{Response, StatusCode};
 use pin_project_lite::pin_project;
-use tollgate_http::{Decision, Gate, Permit};
+use tollgate_http::Permit;
 
 use crate::response::add;
 
@@ -19,33 +18,13 @@ pin_project! {
     }
 }
 
-/// A request that was counted and passes.
-pub(crate) struct Told {
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) decision: Decision,
-    pub(crate) permit: Option<Permit>,
-}
-
-impl Told {
-    fn tell<R>(self, response: &mut Response<R>) {
-        if let Some(fields) = self.gate.settle(&self.decision, response.status().as_u16()) {
-            fields.iter().for_each(|field| add(response.headers_mut(), field));
-        }
-        if self.decision.is_over_limit() {
-            // For outer layers: who would be refused, were the gate not in shadow mode.
-            response.extensions_mut().insert(self.decision);
-        }
-        drop(self.permit);
-    }
-}
-
 pin_project! {
     #[project = KindProjection]
     enum Kind<F, R, E> {
         Passed {
             #[pin]
             future: F,
-            told: Option<Told>,
+            permit: Option<Permit>,
         },
         Answered {
             #[pin]
@@ -55,8 +34,8 @@ pin_project! {
 }
 
 impl<F, R, E> ResponseFuture<F, R, E> {
-    pub(crate) fn passed(future: F, told: Option<Told>) -> Self {
-        Self { kind: Kind::Passed { future, told } }
+    pub(crate) fn passed(future: F, permit: Option<Permit>) -> Self {
+        Self { kind: Kind::Passed { future, permit } }
     }
 
     pub(crate) fn answered(response: Response<R>) -> Self {
@@ -72,15 +51,32 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().kind.project() {
-            KindProjection::Passed { future, told } => {
+            KindProjection::Passed { future, permit } => {
                 let mut result = ready!(future.poll(cx));
                 // Taken, since a request is settled once and no longer under way.
-                if let (Ok(response), Some(told)) = (&mut result, told.take()) {
-                    told.tell(response);
+                if let Some(permit) = permit.take() {
+                    settle(permit, &mut result);
                 }
                 Poll::Ready(result)
             }
             KindProjection::Answered { answer } => answer.poll(cx),
         }
+    }
+}
+
+fn settle<R, E>(permit: Permit, result: &mut Result<Response<R>, E>) {
+    let Ok(response) = result else {
+        // Whatever becomes of it further outside, it is our failure.
+        permit.settle(StatusCode::INTERNAL_SERVER_ERROR.as_u16(), None);
+        return;
+    };
+    let inner = response.extensions().get();
+    // For outer layers: who would be refused, were the gate not in shadow mode. A refusal further inside says more.
+    let over = (permit.decision().is_over_limit() && inner.is_none()).then(|| permit.decision().clone());
+    if let Some(fields) = permit.settle(response.status().as_u16(), inner) {
+        fields.iter().for_each(|field| add(response.headers_mut(), field));
+    }
+    if let Some(over) = over {
+        response.extensions_mut().insert(over);
     }
 }

@@ -6,7 +6,7 @@ use http::{Extensions, HeaderMap, Method, Request, Uri};
 use tollgate_http::Terms;
 
 /// What the terms of a request may depend on: all of it but its body.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Head<'r> {
     /// The method.
@@ -33,6 +33,13 @@ impl<'r> Head<'r> {
     /// outside of a router, and where no route matches.
     pub fn matched_path(&self) -> Option<&'r str> {
         self.extensions.get().map(MatchedPath::as_str)
+    }
+}
+
+/// Without the fields, among which are secrets.
+impl fmt::Debug for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Head").field("method", self.method).field("uri", self.uri).finish_non_exhaustive()
     }
 }
 

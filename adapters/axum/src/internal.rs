@@ -5,7 +5,7 @@ use axum_core::extract::{FromRef, FromRequestParts};
 use axum_core::response::IntoResponse;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Request, Response};
+use http::{Extensions, HeaderMap, Method, Request, Response};
 use tollgate_http::{Answer, Gate, ServiceName};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -48,18 +48,21 @@ where
         let gate = Arc::<Gate>::from_ref(state);
         match internal(&gate, &parts.extensions, &parts.headers) {
             Some(service) => Ok(Self(service)),
-            None => Err(NotInternal(Box::new(gate.unauthorized()))),
+            None => Err(NotInternal { answer: Box::new(gate.unauthorized()), method: parts.method.clone() }),
         }
     }
 }
 
 /// The request carries no valid credential. Answered with `401 Unauthorized` and `WWW-Authenticate`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NotInternal(Box<Answer>);
+pub struct NotInternal {
+    answer: Box<Answer>,
+    method: Method,
+}
 
 impl IntoResponse for NotInternal {
     fn into_response(self) -> axum_core::response::Response {
-        to_response(&self.0)
+        to_response(&self.answer, &self.method)
     }
 }
 
@@ -124,11 +127,11 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         match internal(&self.gate, request.extensions(), request.headers()) {
             Some(_) => ResponseFuture::passed(self.inner.call(request), None),
-            None => ResponseFuture::answered(to_response(&self.gate.unauthorized())),
+            None => ResponseFuture::answered(to_response(&self.gate.unauthorized(), request.method())),
         }
     }
 }
 
 fn internal(gate: &Gate, extensions: &Extensions, headers: &HeaderMap) -> Option<ServiceName> {
-    gate.internal(extensions.get(), &Headers(headers))
+    gate.internal(extensions.get(), &Headers::of(headers, extensions))
 }

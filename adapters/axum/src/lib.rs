@@ -39,26 +39,41 @@
 //!
 //! # Order
 //! For each request that reaches the layer:
-//! 1. A valid credential in the gate's field: the request passes uncounted, and its response carries no fields.
-//! 2. Otherwise the caller's address is charged: the peer's, or the one that trusted proxies name. The peer comes from [`ConnectInfo<SocketAddr>`](ConnectInfo) (or axum's
-//!    `MockConnectInfo`, or `ConnectInfo` with a [`Peer`]); without it the answer is 500, and the log names
-//!    `into_make_service_with_connect_info::<SocketAddr>()`.
-//! 3. Over the limit: 429 at once, and the application does not see the request. A forged credential is no
+//! 1. Its [terms](TollgateLayer::terms), if there are any: what it costs, whose budget it uses, or that it is skipped.
+//! 2. A valid credential in the gate's field: the request passes uncounted, and its response carries no fields.
+//! 3. Otherwise the caller is charged, which is the peer's address unless the gate or the terms say another. The peer
+//!    comes from [`ConnectInfo<SocketAddr>`](ConnectInfo) (or [`ConnectInfo<Peer>`](Peer), or axum's `MockConnectInfo`);
+//!    without it the answer is 500, and the log names `into_make_service_with_connect_info::<SocketAddr>()`.
+//! 4. Over the limit: 429 at once, and the application does not see the request. A forged credential is no
 //!    exception, so a forger gets 401 from internal routes while its budget lasts, and then 429.
-//! 4. Otherwise the application answers, and the response gets the fields `RateLimit-Policy` and `RateLimit`. If it
-//!    has them already they are added to; nothing is overwritten.
+//! 5. Otherwise the application answers. The charge stays or is given back, as [`GateBuilder::charge_if`] says, and the
+//!    response gets the fields `RateLimit-Policy` and `RateLimit`. If it has them already they are added to; nothing is
+//!    overwritten.
 //!
-//! A request that passes two layers of one gate is counted twice. Of two gates, each counts what reaches it: what the
-//! inner one refuses the outer one has counted.
+//! A request that passes two layers of one gate is counted twice. Of two gates, the outer one gives back what the inner
+//! one refuses. Where requests must keep several limits at once, let one gate have several policies
+//! ([`GateBuilder::policy`]).
 //!
 //! # Deployment caveat
-//! Behind a proxy the peer is the proxy, and all its callers share one budget. With the feature `proxy-protocol`,
-//! `ProxyListener` serves behind a proxy that tells each connection's caller by the PROXY protocol.
+//! Behind a proxy the peer is the proxy, and all its callers share one budget, unless the gate is told which field names
+//! them and whom to trust: [`GateBuilder::source`], and the guide
+//! [Behind a proxy](https://github.com/tollgate-rs/tollgate/blob/main/docs/behind-a-proxy.md). With the feature
+//! `proxy-protocol`, `ProxyListener` serves behind a proxy that tells each connection's caller by the PROXY protocol.
 //!
 //! # Any tower stack
 //! The layer needs a response body that is `From<Bytes>`: axum's is, and so is `http_body_util::Full<Bytes>`. For
 //! another, put `tower_http::map_response_body::MapResponseBodyLayer::new(axum::body::Body::new)` inside it. Whoever
 //! accepts connections puts [`ConnectInfo`] with the peer's address into each request's extensions.
+//!
+//! # gRPC
+//! A request of content type `application/grpc` is refused with the status `RESOURCE_EXHAUSTED` and the time after which
+//! the client may retry. Of tonic, make an axum router (`Routes::into_axum_router`) and serve it as any other; or put the
+//! layer on tonic's own server between two that translate the peer and the body, as in this crate's `tests/grpc.rs`.
+//!
+//! # Not here
+//! Waiting until a request is admitted. A server that lets the refused wait holds a connection for each, which is what
+//! an attacker wants; it answers when to come back instead. A client or a worker that limits itself has
+//! [`Refusal::retry_after`] to sleep for.
 
 mod decided;
 mod future;
@@ -96,7 +111,17 @@ pub use tollgate_proxy_protocol::{
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+/// So are those of the crate's own.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct OwnReadme;
+
 /// The guide's, too; one needs the feature.
 #[cfg(all(doctest, feature = "proxy-protocol"))]
 #[doc = include_str!("../../../docs/behind-a-proxy.md")]
 struct BehindAProxy;
+
+/// And those for who comes from another limiter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/moving.md")]
+struct Moving;

@@ -1,14 +1,15 @@
+use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use tollgate_http::{Gate, Permit};
+use tollgate_http::Gate;
 use tower_service::Service;
 
-use crate::future::{ResponseFuture, Told};
+use crate::future::ResponseFuture;
 use crate::head::{Head, TermsOf};
-use crate::peer::{ADVICE, Headers, peer};
+use crate::peer::{ADVICE, Headers, Stripped, peer};
 use crate::response::to_response;
 
 /// A service with a [`Gate`] before it, as [`TollgateLayer`](crate::TollgateLayer) makes it.
@@ -45,28 +46,25 @@ where
             Some(terms) => terms.call(&Head::of(&request), gate.terms()),
             None => gate.terms(),
         };
-        let Ok(decision) = gate.decide_on(terms, peer(request.extensions()), &Headers(request.headers()))
-        else {
-            return ResponseFuture::answered(to_response(&gate.no_peer(ADVICE)));
+        let fields = Headers::of(request.headers(), request.extensions());
+        let Ok((decision, permit)) = terms.admit(peer(request.extensions()), &fields) else {
+            return ResponseFuture::answered(to_response(&gate.no_peer(ADVICE), request.method()));
         };
         if decision.lacks_peer() {
             gate.tell_uncounted(ADVICE);
         }
-        if let Some(refusal) = gate.refusal(&decision, &Headers(request.headers())) {
-            let mut response = to_response(&refusal);
+        if let Some(refusal) = gate.refusal(&decision, &fields) {
+            let mut response = to_response(&refusal, request.method());
             // For outer layers: who was refused, and why.
             response.extensions_mut().insert(decision);
             return ResponseFuture::answered(response);
         }
         if gate.strips_credential(&decision) {
-            request.headers_mut().remove(gate.credential_header());
+            let mut extensions = mem::take(request.extensions_mut());
+            Stripped::take(gate.credential_header(), request.headers_mut(), &mut extensions);
+            *request.extensions_mut() = extensions;
         }
-        let told = decision.is_counted().then(|| Told {
-            permit: Permit::of(gate, &decision),
-            gate: Arc::clone(gate),
-            decision: decision.clone(),
-        });
         request.extensions_mut().insert(decision);
-        ResponseFuture::passed(self.inner.call(request), told)
+        ResponseFuture::passed(self.inner.call(request), permit)
     }
 }

@@ -16,7 +16,7 @@ pub struct Answer {
     fields: Option<Fields>,
     own: heapless::Vec<(&'static str, heapless::String<LONGEST_VALUE>), 5>,
     /// What a responder adds.
-    further: Vec<(Cow<'static, str>, String)>,
+    further: Vec<(String, String, Merge)>,
     body: heapless::String<LONGEST_BODY>,
     /// What a responder sends in the body's place.
     other_body: Option<Cow<'static, str>>,
@@ -47,7 +47,7 @@ impl Answer {
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let keep = |(name, value)| Field { name, value, merge: Merge::Keep };
         let own = self.own.iter().map(move |(name, value)| keep((*name, value.as_str())));
-        let further = self.further.iter().map(move |(name, value)| keep((&**name, value.as_str())));
+        let further = self.further.iter().map(|(name, value, merge)| Field { name, value, merge: *merge });
         self.fields.iter().flat_map(Fields::iter).chain(own).chain(further)
     }
 
@@ -56,8 +56,11 @@ impl Answer {
         self.other_body.as_deref().unwrap_or(&self.body)
     }
 
-    /// The same with another status code, such as 503.
+    /// The same with another status code, such as 503; a body of the gate's own says it too.
     pub fn with_status(mut self, status: u16) -> Self {
+        if let Some((before, after)) = self.body.split_once(&*status_member(self.status)) {
+            self.body = text(format_args!("{before}{}{after}", status_member(status)));
+        }
         self.status = status;
         self
     }
@@ -69,13 +72,18 @@ impl Answer {
         answer
     }
 
-    /// The same with this field in place of any of its name, which is given in lower case. A name or value that can't be
+    /// The same with this field in place of any of its name, the rate limit's included. A name or value that can't be
     /// sent is left out by the adapter.
-    pub fn with_field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
-        let name = name.into();
+    pub fn with_field(mut self, name: impl AsRef<str>, value: impl Into<String>) -> Self {
+        let name = name.as_ref().to_ascii_lowercase();
+        if let Some(fields) = self.fields.take() {
+            let told =
+                fields.iter().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
+            self.further.splice(0..0, told);
+        }
         self.own.retain(|(own, _)| *own != name);
-        self.further.retain(|(further, _)| *further != name);
-        self.further.push((name, value.into()));
+        self.further.retain(|(further, ..)| *further != name);
+        self.further.push((name, value.into(), Merge::Keep));
         self
     }
 
@@ -103,8 +111,9 @@ impl Answer {
             RefusalBody::PlainText => text(format_args!("{why}{advice}\n")),
             RefusalBody::ProblemJson => text(format_args!(
                 "{{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
-                 \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\
+                 \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",{},\
                  \"detail\":\"{why}{advice}\",\"violated-policies\":[\"{policy}\"]}}",
+                status_member(429),
             )),
         };
         let seconds = seconds.map(|seconds| text::<LONGEST_VALUE>(format_args!("{seconds}")));
@@ -128,8 +137,8 @@ impl Answer {
         let message: heapless::String<LONGEST_VALUE> = text(format_args!("{why}{advice}"));
         let pushback: Text = match wait {
             Some(wait) => {
-                let nanos = wait.saturating_add(wording.resolution).0;
-                text(format_args!("{}", nanos.div_ceil(1_000_000)))
+                let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
+                text(format_args!("{}", millis.min(LONGEST_PUSHBACK)))
             }
             // Whoever gets it does not retry.
             None => text(format_args!("-1")),
@@ -180,13 +189,20 @@ fn reason(quota: Option<Quota>, refusal: Refusal) -> heapless::String<96> {
             text(format_args!("The request costs more than the limit of {} allows at once.", refusal.limit))
         }
         (_, Some(quota)) => text(format_args!(
-            "The limit of {} requests in {:?} is used up.",
+            "The limit of {} requests in {} s is used up.",
             quota.limit(),
-            Duration::from(quota.window()),
+            Duration::from(quota.window()).as_secs_f64(),
         )),
         (_, None) => text(format_args!("The limit of {} requests at once is used up.", refusal.limit)),
     }
 }
+
+fn status_member(status: u16) -> heapless::String<16> {
+    text(format_args!("\"status\":{status}"))
+}
+
+/// A pushback has 32 bits, signed; a client that can't read one does not retry.
+const LONGEST_PUSHBACK: u64 = i32::MAX as u64;
 
 /// What a refusal's text depends on beside the refusal.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fmt, iter};
 
@@ -21,6 +21,7 @@ use crate::notices::Notices;
 use crate::policy::{MOST_POLICIES, Policy};
 use crate::source::Source;
 use crate::tier::{IN_FLIGHT, Texts, Tier};
+use crate::upkeep::Upkeep;
 
 /// Settings of a [`Gate`]. Nothing but the quota has to be set.
 ///
@@ -41,6 +42,7 @@ pub struct GateBuilder {
     in_flight: Option<u32>,
     penalty: Option<(u32, Nanos, Nanos)>,
     charge_if: Option<ChargeIf>,
+    refunds_inner_refusals: bool,
     responder: Option<Responder>,
     styles: Styles,
     strips_credential: bool,
@@ -82,6 +84,7 @@ impl GateBuilder {
             in_flight: None,
             penalty: None,
             charge_if: None,
+            refunds_inner_refusals: false,
             responder: None,
             styles: Styles { draft: true, legacy: false },
             strips_credential: false,
@@ -133,7 +136,10 @@ impl GateBuilder {
     /// # Security
     /// Choose the field that your own proxy writes, and make sure that nobody reaches the server but through it.
     pub fn source(mut self, source: Source) -> Self {
-        self.source = source;
+        self.source = match source {
+            Source::Header(name) => Source::header(name),
+            source => source,
+        };
         self
     }
 
@@ -207,6 +213,14 @@ impl GateBuilder {
     /// was charged when its response is there. A client that goes away before that has paid.
     pub fn charge_if(mut self, charge_if: impl Fn(u16) -> bool + Send + Sync + 'static) -> Self {
         self.charge_if = Some(Box::new(charge_if));
+        self
+    }
+
+    /// Gives back what a request was charged that a gate further inside refuses. The default is to keep it: what stands
+    /// between the two, authentication for example, is then protected from whoever is over the inner limit. A request that
+    /// must keep several limits at once is better decided by one gate with several [policies](Self::policy).
+    pub fn refund_inner_refusals(mut self) -> Self {
+        self.refunds_inner_refusals = true;
         self
     }
 
@@ -337,12 +351,17 @@ impl GateBuilder {
         if self.classes.len() > MOST_CLASSES {
             return Err(GateError::TooManyClasses { count: self.classes.len() });
         }
+        let overflow = self.first.overflow;
         let policies = iter::once(self.first).chain(self.further);
         let quotas =
             policies.clone().chain(self.classes.iter().cloned()).map(|policy| policy.quota).collect();
         let tier = |policy| Tier::new(policy, self.capacity, prefixes);
         let tiers = policies.map(tier).collect::<Result<Vec<_>, _>>()?;
-        let classes = self.classes.into_iter().map(tier).collect::<Result<Vec<_>, _>>()?;
+        let classes = self
+            .classes
+            .into_iter()
+            .map(|class| tier(class.overflow(overflow)))
+            .collect::<Result<Vec<_>, _>>()?;
         all_differ(tiers.iter().chain(&classes).map(|tier| &*tier.name).chain([IN_FLIGHT]))?;
         let texts = Texts::new(quotas, &tiers, &classes, self.in_flight);
         let enforced = tiers.iter().chain(&classes).map(Tier::enforced_window);
@@ -351,18 +370,25 @@ impl GateBuilder {
             tier.begin(ticker.now());
         }
         let in_flight = self.in_flight.map(|most| BoxedInFlight::with_capacity(most, self.capacity));
+        let in_flight = in_flight.transpose().map_err(GateError::InFlight)?;
         let penalty = self
             .penalty
             .map(|(strikes, period, out)| BoxedPenalty::with_capacity(strikes, period, out, self.capacity));
+        let penalty = penalty.transpose().map_err(GateError::Penalty)?.map(Upkeep::new);
+        if let Some(penalty) = &penalty {
+            penalty.rest(ticker.now());
+        }
         Ok(Gate {
             first: tiers.first().and_then(Tier::kept).map(Arc::clone).ok_or(GateError::FirstForEveryone)?,
             tiers,
             classes,
             texts: ArcSwap::from_pointee(texts),
-            in_flight: in_flight.transpose()?,
+            changing: Mutex::new(()),
+            in_flight,
             most_in_flight: self.in_flight,
-            penalty: penalty.transpose()?,
+            penalty,
             charge_if: self.charge_if,
+            refunds_inner_refusals: self.refunds_inner_refusals,
             responder: self.responder,
             styles: self.styles,
             origins: Box::new(origins),

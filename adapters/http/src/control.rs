@@ -1,12 +1,15 @@
 //! What can be changed while a gate is in use.
 
-use tollgate::{Nanos, Quota, SetQuotaError};
+use std::sync::{Arc, PoisonError};
 
-use crate::decision::{Decision, Outcome};
+use tollgate::{Quota, SetQuotaError, Standing};
+
+use crate::decision::Decision;
 use crate::fields::Fields;
 use crate::gate::Gate;
 use crate::mode::Mode;
-use crate::tier::Texts;
+use crate::policy::MOST_POLICIES;
+use crate::tier::{Texts, Tier};
 
 /// Why a policy can't be held to another quota.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -43,34 +46,34 @@ impl Gate {
         let Some((index, tier)) = tiers.by_ref().enumerate().find(|(_, tier)| tier.name == name) else {
             return Err(ChangeError::NoSuchPolicy { name: name.into() });
         };
-        tier.kept().ok_or(ChangeError::ForEveryone)?.limiter().set_quota(quota)?;
-        self.texts.rcu(|texts| {
-            let mut quotas = texts.quotas.clone();
-            if let Some(place) = quotas.get_mut(index) {
-                *place = quota;
-            }
-            Texts::new(quotas, &self.tiers, &self.classes, self.most_in_flight)
-        });
+        let limiter = tier.kept().ok_or(ChangeError::ForEveryone)?.limiter();
+        // One change after the other, or what is told may not be what is enforced.
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        limiter.set_quota(quota)?;
+        let mut quotas = self.texts.load().quotas.clone();
+        if let Some(place) = quotas.get_mut(index) {
+            *place = quota;
+        }
+        self.texts.store(Arc::new(Texts::new(quotas, &self.tiers, &self.classes, self.most_in_flight)));
         Ok(())
     }
 
-    /// Whether the request that was decided so is charged, now that its response is known; its fields. Once for each
-    /// decision, and only by whoever sends its response.
-    ///
-    /// The charge was made when the request was decided, so that no number of requests at once exceeds the limit, and is
-    /// given back here. A request that is never settled, because its client went away, stays charged.
-    pub fn settle(&self, decision: &Decision, status: u16) -> Option<Fields> {
-        let is_refunded = match (&self.charge_if, &decision.outcome) {
-            (Some(charge_if), Outcome::Admitted(_)) => !charge_if(status) && self.refund(decision),
-            _ => false,
-        };
-        self.fields_of(decision, is_refunded)
-    }
-
-    /// Gives back what an admitted request was charged; whether it still counted. Once for each decision.
-    pub fn refund(&self, decision: &Decision) -> bool {
-        let now: Nanos = self.ticker.now();
-        let chosen = self.chosen(decision.class).zip(decision.standings());
-        chosen.fold(false, |any, (tier, standing)| tier.refund(standing.receipt, now) || any)
+    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle).
+    pub(crate) fn settle_decision(
+        &self,
+        decision: &Decision,
+        status: u16,
+        inner: Option<&Decision>,
+    ) -> Option<Fields> {
+        let is_refused_inside = inner.is_some_and(|inner| inner.gate != self.id && !inner.passes());
+        let is_free = self.refunds_inner_refusals && is_refused_inside
+            || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
+        let now = self.ticker.now();
+        let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
+        let mut refunds: heapless::Vec<bool, MOST_POLICIES> = heapless::Vec::new();
+        if is_free {
+            refunds.extend(self.chosen(decision.class).zip(decision.standings()).map(refund));
+        }
+        self.fields_of(decision, &refunds)
     }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use tollgate::{LONGEST_SERVICE, Nanos, Origin, Receipt, Refusal, Service, Standing, Verdict};
+use tollgate::{LONGEST_SERVICE, Nanos, Origin, Refusal, Service, Standing, Verdict};
 
 use crate::mode::Mode;
 use crate::policy::MOST_POLICIES;
@@ -17,8 +17,6 @@ pub struct Decision {
     pub(crate) outcome: Outcome,
     /// Which of the gate's classes the caller is of.
     pub(crate) class: Option<u8>,
-    /// What counts the request as under way.
-    pub(crate) entered: Option<Receipt>,
     /// When it was.
     pub(crate) now: Nanos,
     pub(crate) mode: Mode,
@@ -33,9 +31,11 @@ pub(crate) enum Outcome {
     Exempt(Service),
     /// Where the caller stands with each of the gate's policies.
     Admitted(heapless::Vec<Standing, MOST_POLICIES>),
+    /// By what; and how much remains, which is something if only this request's cost was too much.
     Refused {
         by: By,
         refusal: Refusal,
+        remaining: u32,
     },
 }
 

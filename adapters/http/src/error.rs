@@ -1,4 +1,4 @@
-use tollgate::{BuildError, CredentialError, OriginError, QuotaError};
+use tollgate::{BuildError, CredentialError, OriginError};
 
 use crate::credential::LONGEST_HEADER_NAME;
 use crate::gate::MOST_CLASSES;
@@ -8,12 +8,20 @@ use crate::policy::{LONGEST_POLICY_NAME, MOST_POLICIES};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
-    /// The quota or the capacity can't be had.
-    #[error(transparent)]
-    Limiter(#[from] BuildError),
-    /// The quota that is for everyone can't be enforced.
-    #[error(transparent)]
-    Quota(#[from] QuotaError),
+    /// A policy's or class's quota or capacity can't be had.
+    #[error("the policy {policy:?}: {error}")]
+    Limiter {
+        /// Its name.
+        policy: String,
+        /// What is wrong.
+        error: BuildError,
+    },
+    /// The limit of requests under way can't be had.
+    #[error("the limit of requests under way: {0}")]
+    InFlight(BuildError),
+    /// The penalty can't be had.
+    #[error("the penalty: {0}")]
+    Penalty(BuildError),
     /// The first policy is for everyone.
     #[error("a gate's first policy is for each caller: add the one for everyone with .policy(..)")]
     FirstForEveryone,

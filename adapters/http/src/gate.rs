@@ -1,11 +1,11 @@
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use tollgate::{
     AllVerdict, BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Key, Keyer, Limit, Origin, Origins,
-    Presented, Quota, Reason, Refusal, Verdict, check_list,
+    Presented, Quota, Reason, Receipt, Refusal, Verdict, check_list,
 };
 
 use crate::answer::{Answer, Wording};
@@ -15,10 +15,11 @@ use crate::decision::{By, Decision, Identity, NoPeer, Outcome, ServiceName};
 use crate::fields::Styles;
 use crate::mode::{Mode, ModeCell};
 use crate::notices::Notices;
+use crate::permit::Permit;
 use crate::policy::MOST_POLICIES;
 use crate::request::RequestFields;
 use crate::source::Source;
-use crate::terms::Terms;
+use crate::terms::Plan;
 use crate::tier::{Texts, Tier};
 use crate::upkeep::Upkeep;
 
@@ -37,14 +38,17 @@ pub struct Gate {
     /// The policies, the builder's quota first; one at least.
     pub(crate) tiers: Vec<Tier>,
     /// The table of the first.
-    pub(crate) first: Arc<Upkeep>,
+    pub(crate) first: Arc<Upkeep<BoxedLimiter>>,
     /// Each takes the place of the first policy for the callers of a class.
     pub(crate) classes: Vec<Tier>,
     pub(crate) texts: ArcSwap<Texts>,
+    /// Held while a quota is changed.
+    pub(crate) changing: Mutex<()>,
     pub(crate) in_flight: Option<BoxedInFlight>,
     pub(crate) most_in_flight: Option<u32>,
-    pub(crate) penalty: Option<BoxedPenalty>,
+    pub(crate) penalty: Option<Arc<Upkeep<BoxedPenalty>>>,
     pub(crate) charge_if: Option<ChargeIf>,
+    pub(crate) refunds_inner_refusals: bool,
     pub(crate) responder: Option<Responder>,
     pub(crate) styles: Styles,
     pub(crate) origins: Box<Origins<MOST_NETWORKS>>,
@@ -68,8 +72,12 @@ pub(crate) type ChargeIf = Box<dyn Fn(u16) -> bool + Send + Sync>;
 /// Makes of a refusal what is sent in its place.
 pub(crate) type Responder = Box<dyn Fn(Answer, &Decision) -> Answer + Send + Sync>;
 
-/// A caller's keys, one for each policy.
-type Keys = heapless::Vec<Key, MOST_POLICIES>;
+/// Whom a request is counted by.
+struct Keys {
+    /// In all scopes: for penalties and requests under way.
+    caller: Key,
+    policies: heapless::Vec<Key, MOST_POLICIES>,
+}
 
 /// The most classes of callers that a gate has.
 pub const MOST_CLASSES: usize = 16;
@@ -95,45 +103,72 @@ impl Gate {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Decision, NoPeer> {
-        self.decide_on(self.terms(), peer, fields)
+        self.decide_by(&Plan::ORDINARY, peer, fields).map(|(decision, _)| decision)
     }
 
-    /// Decides one request on other terms.
-    ///
-    /// # Errors
-    /// As [`decide`](Self::decide); a request that is counted by something else than its address needs no peer.
-    pub fn decide_on(
+    /// Decides a request and counts it.
+    pub(crate) fn decide_by(
         &self,
-        terms: Terms<'_>,
+        plan: &Plan,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
-    ) -> Result<Decision, NoPeer> {
+    ) -> Result<(Decision, Option<Receipt>), NoPeer> {
+        self.examine(plan, peer, fields, false)
+    }
+
+    /// The same, where a request that passes is under way from now on.
+    pub(crate) fn admit_by(
+        self: &Arc<Self>,
+        plan: &Plan,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<(Decision, Option<Permit>), NoPeer> {
+        let (decision, entered) = self.examine(plan, peer, fields, true)?;
+        let permit = (decision.is_counted() && decision.passes())
+            .then(|| Permit::new(Arc::clone(self), decision.clone(), entered));
+        Ok((decision, permit))
+    }
+
+    fn examine(
+        &self,
+        plan: &Plan,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+        is_entering: bool,
+    ) -> Result<(Decision, Option<Receipt>), NoPeer> {
         let presented = self.verify(fields);
         let mut decision = Decision {
             gate: self.id,
             identity: self.identity(presented),
             origin: peer.map(|peer| self.origin(peer, fields)),
             outcome: Outcome::Uncounted,
-            class: terms.class,
-            entered: None,
+            class: plan.class,
             now: self.ticker.now(),
             mode: self.mode.load(),
             lacks_peer: false,
         };
+        let mut entered = None;
         match presented {
-            _ if decision.mode == Mode::Off || terms.skip => {}
+            _ if decision.mode == Mode::Off || plan.skip => {}
             Presented::Service(service) => {
                 // Counts it as exempt.
                 let _ = self.limiter().check(Key::from_fingerprint(0), presented, decision.now);
                 decision.outcome = Outcome::Exempt(service);
             }
-            Presented::Absent | Presented::Forged => match self.keys(decision.origin, &terms) {
-                Some(keys) => self.count(&mut decision, &keys, presented, terms.cost),
+            Presented::Absent | Presented::Forged => match self.keys(decision.origin, plan) {
+                Some(keys) => {
+                    if let Some(peer) = peer {
+                        self.notices.look(&self.source, &self.origins, peer, fields);
+                    }
+                    let in_flight = self.in_flight.as_ref().filter(|_| is_entering);
+                    (decision.outcome, entered) =
+                        self.count(&decision, &keys, presented, plan.cost, in_flight);
+                }
                 None if decision.mode == Mode::Shadow => decision.lacks_peer = true,
                 None => return Err(NoPeer),
             },
         }
-        Ok(decision)
+        Ok((decision, entered))
     }
 
     /// Who calls: the socket's peer, or whom the proxies that are trusted name.
@@ -141,7 +176,6 @@ impl Gate {
     /// # Security
     /// See [`Origins::origin`].
     pub fn origin(&self, peer: IpAddr, fields: &(impl RequestFields + ?Sized)) -> Origin {
-        self.notices.look(&self.source, peer, fields);
         match self.source.field() {
             Some(name) => self.origins.origin(peer, fields.lines(name)),
             None => self.origins.origin(peer, []),
@@ -178,7 +212,7 @@ impl Gate {
 
     /// The quota that each caller is held to, the builder's.
     pub fn quota(&self) -> Quota {
-        self.limiter().quota()
+        self.texts.load().quotas.first().copied().unwrap_or(self.limiter().quota())
     }
 
     /// Where callers' addresses are found.
@@ -226,68 +260,98 @@ impl Gate {
     }
 
     /// Whose budgets a request uses; `None` if that can't be told.
-    fn keys(&self, origin: Option<Origin>, terms: &Terms<'_>) -> Option<Keys> {
-        self.chosen(terms.class).map(|tier| tier.key(&self.keyer, origin, terms)).collect()
+    fn keys(&self, origin: Option<Origin>, plan: &Plan) -> Option<Keys> {
+        let scoped = self
+            .chosen(plan.class)
+            .take(1)
+            .map(|tier| tier.key(&self.keyer, origin, plan.caller, plan.scope));
+        let others =
+            self.chosen(plan.class).skip(1).map(|tier| tier.key(&self.keyer, origin, plan.caller, None));
+        let policies = scoped.chain(others).collect::<Option<_>>()?;
+        let caller = self.tiers.first()?.key(&self.keyer, origin, plan.caller, None)?;
+        Some(Keys { caller, policies })
     }
 
-    fn count(&self, decision: &mut Decision, keys: &Keys, presented: Presented, cost: u32) {
+    /// Counts a request; if it is let in, what counts it as under way.
+    fn count(
+        &self,
+        decision: &Decision,
+        keys: &Keys,
+        presented: Presented,
+        cost: u32,
+        in_flight: Option<&BoxedInFlight>,
+    ) -> (Outcome, Option<Receipt>) {
         let now = decision.now;
-        decision.outcome = match self.enter(decision, keys, presented) {
-            Err((by, refusal)) => Outcome::Refused { by, refusal },
-            Ok(()) => self.charge(decision, keys, presented, cost),
-        };
-        if let (Outcome::Refused { .. }, Some(receipt), Some(in_flight)) =
-            (&decision.outcome, decision.entered, &self.in_flight)
-        {
-            in_flight.release(receipt);
-            decision.entered = None;
-        }
         for tier in self.chosen(decision.class) {
             tier.see_to_it(now);
         }
-    }
-
-    /// Lets a request in that is not out for longer, and whose caller has room for one more under way.
-    fn enter(&self, decision: &mut Decision, keys: &Keys, presented: Presented) -> Result<(), (By, Refusal)> {
-        let Some(&caller) = keys.first() else { return Ok(()) };
-        if let Some(out) = self.penalty.as_ref().and_then(|penalty| penalty.out(caller, decision.now)) {
-            return Err((By::Policy(0), out));
-        }
-        match self.in_flight.as_ref().map(|in_flight| in_flight.enter(caller, presented, decision.now)) {
-            Some(Verdict::Refused(refusal)) => Err((By::InFlight, refusal)),
-            Some(Verdict::Admitted(standing)) => {
-                decision.entered = Some(standing.receipt);
-                Ok(())
+        if let Some(penalty) = &self.penalty {
+            drop(penalty.see_to_it(now));
+            if let Some(out) = penalty.limiter().out(keys.caller, now) {
+                return (self.out(decision, out), None);
             }
-            Some(Verdict::Exempt(_)) | None => Ok(()),
         }
+        let entered = match in_flight.map(|in_flight| in_flight.enter(keys.caller, presented, now)) {
+            Some(Verdict::Refused(refusal)) => {
+                return (Outcome::Refused { by: By::InFlight, refusal, remaining: 0 }, None);
+            }
+            Some(Verdict::Admitted(standing)) => Some(standing.receipt),
+            Some(Verdict::Exempt(_)) | None => None,
+        };
+        let outcome = self.charge(decision, keys, presented, cost);
+        if let (Outcome::Refused { .. }, Some(receipt), Some(in_flight)) = (&outcome, entered, in_flight) {
+            in_flight.release(receipt);
+            return (outcome, None);
+        }
+        (outcome, entered)
     }
 
     fn charge(&self, decision: &Decision, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
         let (now, mut chosen) = (decision.now, self.chosen(decision.class));
-        let outcome = if let (&[key], Some(only)) = (&keys[..], chosen.next()) {
+        let outcome = if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
             match only.check(key, presented, now, cost) {
                 Verdict::Exempt(service) => Outcome::Exempt(service),
                 Verdict::Admitted(standing) => Outcome::Admitted(heapless::Vec::from_array([standing])),
-                Verdict::Refused(refusal) => Outcome::Refused { by: By::Policy(0), refusal },
+                Verdict::Refused(refusal) => self.refused(decision, keys, 0, refusal, cost),
             }
         } else {
-            let limits = self.chosen(decision.class).zip(keys).map(|(tier, key)| (tier.limit(), *key));
+            let limits =
+                self.chosen(decision.class).zip(&keys.policies).map(|(tier, key)| (tier.limit(), *key));
             let limits: heapless::Vec<(&dyn Limit, Key), MOST_POLICIES> = limits.collect();
             match check_list(&limits, presented, now, cost) {
                 AllVerdict::Exempt(service) => Outcome::Exempt(service),
                 AllVerdict::Admitted(standings) => Outcome::Admitted(standings),
-                AllVerdict::Refused { by, refusal } => Outcome::Refused { by: By::Policy(by), refusal },
+                AllVerdict::Refused { by, refusal } => self.refused(decision, keys, by, refusal, cost),
             }
         };
-        match (outcome, &self.penalty, keys.first()) {
-            (Outcome::Refused { by, refusal }, Some(penalty), Some(&caller))
-                if refusal.reason == Reason::OverLimit =>
+        match (&outcome, &self.penalty) {
+            (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty))
+                // Nobody is out for what others have used up.
+                if refusal.reason == Reason::OverLimit
+                    && self.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers) =>
             {
-                Outcome::Refused { by, refusal: penalty.strike(caller, now).unwrap_or(refusal) }
+                match penalty.limiter().strike(keys.caller, now) {
+                    Some(out) => self.out(decision, out),
+                    None => outcome,
+                }
             }
-            (outcome, ..) => outcome,
+            _ => outcome,
         }
+    }
+
+    fn refused(&self, decision: &Decision, keys: &Keys, by: usize, refusal: Refusal, cost: u32) -> Outcome {
+        let mut policies = self.chosen(decision.class).zip(&keys.policies);
+        let remaining = match policies.nth(by) {
+            Some((tier, key)) if cost > 1 => tier.remaining(*key, decision.now),
+            _ => 0,
+        };
+        Outcome::Refused { by: By::Policy(by), refusal, remaining }
+    }
+
+    /// The refusal of a caller that is out, in terms of its own limit.
+    fn out(&self, decision: &Decision, mut out: Refusal) -> Outcome {
+        out.limit = self.chosen(decision.class).next().map_or(out.limit, Tier::most);
+        Outcome::Refused { by: By::Policy(0), refusal: out, remaining: 0 }
     }
 
     fn identity(&self, presented: Presented) -> Identity {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use tollgate::Nanos;
+use tollgate::{Nanos, Origins};
 
 use crate::request::RequestFields;
 use crate::source::Source;
@@ -29,6 +29,8 @@ const FORWARDING: [&str; 5] =
 /// Each is told once in a process, however many gates it has.
 static SHARED_BUDGET: AtomicBool = AtomicBool::new(false);
 static NEVER_SEEN: AtomicBool = AtomicBool::new(false);
+static NOT_TRUSTED: AtomicBool = AtomicBool::new(false);
+static NO_SUCH_CLASS: AtomicBool = AtomicBool::new(false);
 
 impl Notices {
     pub(crate) const fn new() -> Self {
@@ -37,16 +39,28 @@ impl Notices {
 
     /// Looks at one of the first requests.
     #[inline]
-    pub(crate) fn look(&self, source: &Source, peer: IpAddr, fields: &(impl RequestFields + ?Sized)) {
+    pub(crate) fn look<const N: usize>(
+        &self,
+        source: &Source,
+        origins: &Origins<N>,
+        peer: IpAddr,
+        fields: &(impl RequestFields + ?Sized),
+    ) {
         // ORDERING: a number of requests, which orders nothing; here and below.
         if self.left.load(Ordering::Relaxed) > 0 {
-            self.examine(source, peer, fields);
+            self.examine(source, origins.is_trusted(peer), peer, fields);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn examine(&self, source: &Source, peer: IpAddr, fields: &(impl RequestFields + ?Sized)) {
+    fn examine(
+        &self,
+        source: &Source,
+        is_trusted: bool,
+        peer: IpAddr,
+        fields: &(impl RequestFields + ?Sized),
+    ) {
         let Ok(left) =
             self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
         else {
@@ -60,7 +74,11 @@ impl Notices {
                     tell(&SHARED_BUDGET, || shared_budget(name));
                 }
             }
-            Some(name) if has(name) => self.rest(),
+            Some(name) if has(name) && is_trusted => self.rest(),
+            Some(name) if has(name) && is_local(peer) => {
+                self.rest();
+                tell(&NOT_TRUSTED, || not_trusted(name));
+            }
             Some(name) if left == 1 => tell(&NEVER_SEEN, || never_seen(name)),
             None | Some(_) => {}
         }
@@ -79,6 +97,16 @@ impl Notices {
     }
 }
 
+/// Says once that terms name a class that there is not.
+#[cold]
+pub(crate) fn no_such_class(name: &str) {
+    tell(&NO_SUCH_CLASS, || {
+        tracing::warn!(
+            "the gate has no class {name:?}, so its callers are held to another's limit: check the name"
+        );
+    });
+}
+
 fn tell(told: &AtomicBool, notice: impl FnOnce()) {
     // ORDERING: whoever swaps first speaks; nothing is handed over.
     if !told.swap(true, Ordering::Relaxed) {
@@ -94,9 +122,16 @@ fn shared_budget(name: &str) {
     );
 }
 
+fn not_trusted(name: &str) {
+    tracing::warn!(
+        "requests with {name} come from a private, loopback or link-local address that is not trusted, so all callers \
+         behind it share one budget: check the trusted networks, the proxy's own address belongs to them"
+    );
+}
+
 fn never_seen(name: &str) {
     tracing::warn!(
-        "callers' addresses are to be found in {name}, and none of the first {FIRST} requests carried it, so each is \
+        "callers' addresses are to be found in {name}, and none of the first {FIRST} counted requests carried it, so each is \
          counted by its socket's peer: check the field that the proxy sets, or leave the source out if there is no \
          proxy"
     );

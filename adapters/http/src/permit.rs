@@ -3,31 +3,48 @@ use std::sync::Arc;
 use tollgate::Receipt;
 
 use crate::decision::Decision;
+use crate::fields::Fields;
 use crate::gate::Gate;
 
-/// A request under way, of a gate that limits how many one caller has at once; dropping it ends the request.
+/// A request that was counted and passes, until its response is known.
 ///
-/// Adapters keep it until the response is there, or the request is given up.
+/// Dropping it ends the request: it is no longer under way, and stays charged.
 #[derive(Debug)]
-#[must_use = "a permit that is dropped at once counts nothing"]
+#[must_use = "a permit that is dropped at once ends the request before it began"]
 pub struct Permit {
     gate: Arc<Gate>,
-    receipt: Receipt,
+    decision: Decision,
+    /// What counts the request as under way.
+    entered: Option<Receipt>,
 }
 
 impl Permit {
-    /// The permit of a request that passes; `None` if its gate does not count requests under way, or not this one. One
-    /// for each decision.
-    pub fn of(gate: &Arc<Gate>, decision: &Decision) -> Option<Self> {
-        let receipt = decision.entered?;
-        (decision.gate == gate.id).then(|| Self { gate: Arc::clone(gate), receipt })
+    pub(crate) fn new(gate: Arc<Gate>, decision: Decision, entered: Option<Receipt>) -> Self {
+        Self { gate, decision, entered }
+    }
+
+    /// What was decided.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Ends the request with its response's status, 500 if there is no response but an error; the fields for the response.
+    ///
+    /// The charge was made when the request was decided, so that no number of requests at once exceeds the limit. Here it is
+    /// given back if [`GateBuilder::charge_if`](crate::GateBuilder::charge_if) does not hold of the status, or if the
+    /// response carries the refusal of an `inner` gate and [`GateBuilder::refund_inner_refusals`] is set. A request that is
+    /// never settled, because its client went away, stays charged.
+    ///
+    /// [`GateBuilder::refund_inner_refusals`]: crate::GateBuilder::refund_inner_refusals
+    pub fn settle(self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
+        self.gate.settle_decision(&self.decision, status, inner)
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(in_flight) = &self.gate.in_flight {
-            in_flight.release(self.receipt);
+        if let (Some(in_flight), Some(receipt)) = (&self.gate.in_flight, self.entered.take()) {
+            in_flight.release(receipt);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a gate's responses say.
 
+use std::iter;
+
 use tollgate::Nanos;
 
 use crate::answer::Answer;
@@ -13,39 +15,50 @@ use crate::request::RequestFields;
 use crate::tier::IN_FLIGHT;
 
 impl Gate {
-    /// The fields that a response to this request carries, whoever answers it; none if it was exempt or not counted.
+    /// The fields that a response to this request carries, whoever answers it; none if it was exempt or not counted, or
+    /// was decided by another gate.
+    ///
+    /// # Security
+    /// A caller is told where it stands alone with budgets that nobody shares with it: a network's or everybody's would tell
+    /// it what others do. That such a policy is there, and that it refuses, is no secret.
     pub fn fields(&self, decision: &Decision) -> Option<Fields> {
-        self.fields_of(decision, false)
+        self.fields_of(decision, &[])
     }
 
-    /// The same, where what the request was charged may have been given back.
-    pub(crate) fn fields_of(&self, decision: &Decision, is_refunded: bool) -> Option<Fields> {
+    /// The same, where what the policies have charged may have been given back.
+    pub(crate) fn fields_of(&self, decision: &Decision, refunds: &[bool]) -> Option<Fields> {
+        if decision.gate != self.id {
+            return None;
+        }
         let texts = self.texts.load();
         let list = texts.lists.get(decision.class.map_or(0, |class| usize::from(class) + 1))?;
+        let chosen = self.chosen(decision.class);
         match &decision.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => None,
             Outcome::Admitted(standings) => {
-                let members: heapless::Vec<_, MOST_POLICIES> = self
-                    .chosen(decision.class)
-                    .zip(standings)
-                    .map(|(tier, standing)| Member {
+                let refunds = refunds.iter().copied().chain(iter::repeat(false));
+                let own = chosen.zip(standings).zip(refunds).filter(|((tier, _), _)| tier.is_of_callers());
+                let members = own.map(|((tier, standing), is_refunded)| {
+                    let refund = if is_refunded { standing.receipt.cost() } else { 0 };
+                    let remaining = standing.remaining.saturating_add(refund).min(standing.limit);
+                    let more_in = tier.more_in(standing, decision.now);
+                    Member {
                         policy: &tier.name,
                         limit: standing.limit,
-                        remaining: standing.remaining + if is_refunded { standing.receipt.cost() } else { 0 },
-                        more_in: Some(tier.more_in(standing, decision.now)),
-                    })
-                    .collect();
+                        remaining,
+                        more_in: Some(more_in).filter(|_| remaining < standing.limit),
+                    }
+                });
+                let members: heapless::Vec<_, MOST_POLICIES> = members.collect();
                 Fields::new(self.styles, list, &members)
             }
-            Outcome::Refused { by, refusal } => {
-                let (policy, more_in) = match by {
-                    By::Policy(by) => {
-                        (&*self.chosen(decision.class).nth(*by)?.name, Some(refusal.retry_after))
-                    }
-                    By::InFlight => (IN_FLIGHT, None),
+            Outcome::Refused { by, refusal, remaining } => {
+                let policy = match by {
+                    By::Policy(by) => &*chosen.into_iter().nth(*by)?.name,
+                    By::InFlight => IN_FLIGHT,
                 };
-                let more_in = more_in.filter(|&wait| wait < Nanos::MAX);
-                let member = Member { policy, limit: refusal.limit, remaining: 0, more_in };
+                let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
+                let member = Member { policy, limit: refusal.limit, remaining: *remaining, more_in };
                 Fields::new(self.styles, list, &[member])
             }
         }
@@ -53,7 +66,7 @@ impl Gate {
 
     /// The response to answer with, if the request does not pass. The request's own fields say whether it is of gRPC.
     pub fn refusal(&self, decision: &Decision, fields: &(impl RequestFields + ?Sized)) -> Option<Answer> {
-        let refusal = decision.refusal()?;
+        let refusal = decision.refusal().filter(|_| decision.gate == self.id)?;
         let Outcome::Refused { by, .. } = decision.outcome else { return None };
         let texts = self.texts.load();
         let (policy, quota) = match by {
@@ -66,8 +79,7 @@ impl Gate {
                 (&*self.chosen(decision.class).nth(by)?.name, texts.quotas.get(index).copied())
             }
         };
-        let is_grpc =
-            fields.lines("content-type").next().is_some_and(|value| value.starts_with(b"application/grpc"));
+        let is_grpc = fields.lines("content-type").next().is_some_and(is_of_grpc);
         let answer = Answer::refused(policy, quota, refusal, self.fields(decision), self.wording, is_grpc);
         Some(match &self.responder {
             Some(respond) if !is_grpc => respond(answer, decision),
@@ -103,4 +115,9 @@ impl Gate {
     pub fn unauthorized(&self) -> Answer {
         Answer::unauthorized(&self.challenge)
     }
+}
+
+fn is_of_grpc(content_type: &[u8]) -> bool {
+    const GRPC: &[u8] = b"application/grpc";
+    content_type.get(..GRPC.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(GRPC))
 }

@@ -1,16 +1,23 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use tollgate::Key;
 
+use crate::decision::{Decision, NoPeer};
 use crate::gate::Gate;
+use crate::notices::no_such_class;
+use crate::permit::Permit;
+use crate::request::RequestFields;
 
 /// On which terms a request is decided, where they are not the ordinary ones: what it costs, and whose budget it uses.
 ///
 /// ```
 /// use tollgate_http::{Gate, Quota};
 /// let gate = Gate::builder(Quota::per_minute(10)).class("paid", Quota::per_minute(600)).build()?;
+/// let gate = std::sync::Arc::new(gate);
 /// let peer = "203.0.113.7".parse().ok();
 /// // A user whom authentication has named, who pays, and whose request is a batch of seven.
-/// let terms = gate.terms().caller("user 4711").class("paid").cost(7);
-/// let decision = gate.decide_on(terms, peer, &())?;
+/// let decision = gate.terms().caller("user 4711").class("paid").cost(7).decide(peer, &())?;
 /// let fields = gate.fields(&decision).expect("it is counted");
 /// assert_eq!(fields.rate_limit_policy(), r#""paid";q=600;w=60"#);
 /// assert_eq!(fields.rate_limit(), r#""paid";r=593;t=60"#);
@@ -19,7 +26,13 @@ use crate::gate::Gate;
 #[derive(Clone, Copy, Debug)]
 #[must_use = "terms that no decision is made on change nothing"]
 pub struct Terms<'g> {
-    gate: &'g Gate,
+    gate: &'g Arc<Gate>,
+    plan: Plan,
+}
+
+/// The same without its gate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
     pub(crate) skip: bool,
     pub(crate) cost: u32,
     pub(crate) caller: Option<Key>,
@@ -28,24 +41,28 @@ pub struct Terms<'g> {
     pub(crate) class: Option<u8>,
 }
 
+impl Plan {
+    pub(crate) const ORDINARY: Self = Self { skip: false, cost: 1, caller: None, scope: None, class: None };
+}
+
 impl Gate {
     /// The ordinary terms: the caller's address, the gate's own quota, a cost of 1.
-    pub fn terms(&self) -> Terms<'_> {
-        Terms { gate: self, skip: false, cost: 1, caller: None, scope: None, class: None }
+    pub fn terms(self: &Arc<Self>) -> Terms<'_> {
+        Terms { gate: self, plan: Plan::ORDINARY }
     }
 }
 
 impl Terms<'_> {
     /// Lets the request pass uncounted: a health check, say. Its credential is looked at all the same.
     pub fn skip(mut self) -> Self {
-        self.skip = true;
+        self.plan.skip = true;
         self
     }
 
     /// The request costs as much as so many ordinary ones. One of 0 is admitted and charged nothing; one above the
     /// limit is refused.
     pub fn cost(mut self, cost: u32) -> Self {
-        self.cost = cost;
+        self.plan.cost = cost;
         self
     }
 
@@ -56,23 +73,57 @@ impl Terms<'_> {
     /// Only what has been authenticated. From an unverified token each forgery would have a fresh budget; whoever is not
     /// authenticated is best counted by its address.
     pub fn caller(mut self, id: impl AsRef<[u8]>) -> Self {
-        self.caller = Some(self.gate.keyer.bytes(id.as_ref()));
+        self.plan.caller = Some(self.gate.keyer.bytes(id.as_ref()));
         self
     }
 
-    /// A budget of its own in each such scope: a route as the router has matched it, or a method.
+    /// A budget of its own in each such scope, such as a route as the router has matched it; scopes add up. Policies beside
+    /// the first, requests under way and penalties are the caller's in all scopes together.
     ///
     /// # Security
-    /// Not the path as the client wrote it, whose spellings would multiply its budget.
+    /// Nothing that the client chooses freely: neither the path as it was written, which has many spellings, nor the method,
+    /// which may be any word (`match` it: `"read"` for `GET` and `HEAD`, `"write"` for all others).
     pub fn scope(mut self, name: impl AsRef<[u8]>) -> Self {
-        self.scope = Some(self.gate.keyer.bytes(name.as_ref()));
+        let keyer = &self.gate.keyer;
+        self.plan.scope = Some(match self.plan.scope {
+            None => keyer.bytes(name.as_ref()),
+            Some(outer) => keyer.parts(&[&outer.fingerprint().to_le_bytes(), name.as_ref()]),
+        });
         self
     }
 
     /// Holds the caller to the quota of this class ([`GateBuilder::class`](crate::GateBuilder::class)) in place of the
-    /// gate's own; a class that the gate does not have changes nothing.
+    /// gate's own; a name that no class of the gate has changes nothing, and the log says so once.
     pub fn class(mut self, name: &str) -> Self {
-        self.class = self.gate.class(name);
+        match self.gate.class(name) {
+            Some(class) => self.plan.class = Some(class),
+            None => no_such_class(name),
+        }
         self
+    }
+
+    /// Decides the request, and counts it unless it is exempt or skipped. A limit of requests under way is not looked at.
+    ///
+    /// # Errors
+    /// As [`Gate::decide`]; a request that is counted by something else than its address needs no peer.
+    pub fn decide(
+        self,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<Decision, NoPeer> {
+        self.gate.decide_by(&self.plan, peer, fields).map(|(decision, _)| decision)
+    }
+
+    /// Decides the request, and lets it in: what adapters do. A request that passes and was counted has a permit, to be
+    /// kept until its response is known.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn admit(
+        self,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<(Decision, Option<Permit>), NoPeer> {
+        self.gate.admit_by(&self.plan, peer, fields)
     }
 }

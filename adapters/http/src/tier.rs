@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use tollgate::{
-    BoxedLimiter, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented, Quota, Receipt,
-    Standing, Verdict,
+    BoxedLimiter, BuildError, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented, Quota,
+    Receipt, Standing, Verdict,
 };
 
 use crate::error::GateError;
 use crate::policy::{Policy, Sharers};
-use crate::terms::Terms;
 use crate::text::{List, Text, list, text};
 use crate::upkeep::Upkeep;
 
@@ -22,7 +21,7 @@ pub(crate) struct Tier {
 enum Budgets {
     /// One for each network of these prefixes' lengths.
     Networks {
-        kept: Arc<Upkeep>,
+        kept: Arc<Upkeep<BoxedLimiter>>,
         prefixes: Prefixes,
         are_callers: bool,
     },
@@ -35,12 +34,16 @@ impl Tier {
         if !policy.has_plain_name() {
             return Err(GateError::PolicyName { name: policy.name });
         }
+        let told = |error| GateError::Limiter { policy: policy.name.clone(), error };
         let budgets = match policy.sharers {
-            Sharers::Everyone => Budgets::One(Box::new(GlobalLimiter::try_new(policy.quota)?)),
+            Sharers::Everyone => Budgets::One(Box::new(
+                GlobalLimiter::try_new(policy.quota).map_err(|error| told(BuildError::Quota(error)))?,
+            )),
             Sharers::Network { v4, v6 } => {
                 let are_callers = v4.is_none() && v6.is_none();
                 let prefixes = Prefixes::new(v4.unwrap_or(prefixes.v4()), v6.unwrap_or(prefixes.v6()))?;
-                let limiter = BoxedLimiter::with_capacity(policy.quota, policy.capacity.unwrap_or(capacity))?;
+                let limiter = BoxedLimiter::with_capacity(policy.quota, policy.capacity.unwrap_or(capacity))
+                    .map_err(told)?;
                 Budgets::Networks {
                     kept: Upkeep::new(limiter.with_overflow(policy.overflow)),
                     prefixes,
@@ -60,7 +63,13 @@ impl Tier {
 
     /// Whose budget a request uses. A `caller` and a `scope` take the place of the address, and add to it, where budgets
     /// are callers'; those of networks are by address alone. `None` if the address is needed and not known.
-    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<Origin>, terms: &Terms<'_>) -> Option<Key> {
+    pub(crate) fn key(
+        &self,
+        keyer: &Keyer,
+        origin: Option<Origin>,
+        caller: Option<Key>,
+        scope: Option<Key>,
+    ) -> Option<Key> {
         let Budgets::Networks { prefixes, are_callers, .. } = self.budgets else {
             return Some(Key::from_fingerprint(0));
         };
@@ -68,13 +77,34 @@ impl Tier {
         if !are_callers {
             return address();
         }
-        let caller = terms.caller.or_else(address)?;
-        Some(match terms.scope {
+        let caller = caller.or_else(address)?;
+        Some(match scope {
             Some(scope) => {
                 keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
             }
             None => caller,
         })
+    }
+
+    /// Whether nobody shares the budgets, so that whoever is over one has used it up.
+    pub(crate) fn is_of_callers(&self) -> bool {
+        matches!(self.budgets, Budgets::Networks { are_callers: true, .. })
+    }
+
+    /// How much is left to a caller; of a budget for everybody that is not told.
+    pub(crate) fn remaining(&self, key: Key, now: Nanos) -> u32 {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter().peek(key, now).remaining,
+            Budgets::One(_) => 0,
+        }
+    }
+
+    /// The most that passes at once.
+    pub(crate) fn most(&self) -> u32 {
+        match &self.budgets {
+            Budgets::Networks { kept, .. } => kept.limiter().limit(),
+            Budgets::One(limiter) => limiter.limit(),
+        }
     }
 
     pub(crate) fn check(&self, key: Key, presented: Presented, now: Nanos, cost: u32) -> Verdict {
@@ -114,7 +144,7 @@ impl Tier {
     }
 
     /// The table, if there is a budget for each caller.
-    pub(crate) fn kept(&self) -> Option<&Arc<Upkeep>> {
+    pub(crate) fn kept(&self) -> Option<&Arc<Upkeep<BoxedLimiter>>> {
         match &self.budgets {
             Budgets::Networks { kept, .. } => Some(kept),
             Budgets::One(_) => None,

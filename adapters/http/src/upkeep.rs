@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use tollgate::{BoxedLimiter, Nanos};
+use tollgate::{BoxedLimiter, BoxedPenalty, Nanos};
 
 /// A limiter that is swept in time.
 ///
@@ -11,8 +11,8 @@ use tollgate::{BoxedLimiter, Nanos};
 /// it and goes on: a sweep of a large table takes longer than a request should wait, a timer would need a runtime
 /// and somebody to keep it alive, and a thread of its own would sleep for days (at 300 a minute a sweep is due every
 /// six days).
-pub(crate) struct Upkeep {
-    limiter: BoxedLimiter,
+pub(crate) struct Upkeep<L> {
+    limiter: L,
     /// When the next sweep is due; [`RUNNING`] while one is on its way.
     due: AtomicU64,
     interval: Nanos,
@@ -23,14 +23,40 @@ const RUNNING: u64 = u64::MAX;
 /// more, for a window that is shorter still.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_secs(1);
 
-impl Upkeep {
+/// What is to be swept.
+pub(crate) trait Swept: Send + Sync + 'static {
+    fn sweep(&self, now: Nanos) -> usize;
+    fn sweep_interval(&self) -> Nanos;
+}
+
+impl Swept for BoxedLimiter {
+    fn sweep(&self, now: Nanos) -> usize {
+        self.sweep(now)
+    }
+
+    fn sweep_interval(&self) -> Nanos {
+        self.sweep_interval()
+    }
+}
+
+impl Swept for BoxedPenalty {
+    fn sweep(&self, now: Nanos) -> usize {
+        self.sweep(now)
+    }
+
+    fn sweep_interval(&self) -> Nanos {
+        self.sweep_interval()
+    }
+}
+
+impl<L: Swept> Upkeep<L> {
     /// No sweep is due until [`rest`](Self::rest) is told the time.
-    pub(crate) fn new(limiter: BoxedLimiter) -> Arc<Self> {
+    pub(crate) fn new(limiter: L) -> Arc<Self> {
         let interval = limiter.sweep_interval().max(SHORTEST_INTERVAL);
         Arc::new(Self { limiter, due: AtomicU64::new(RUNNING), interval })
     }
 
-    pub(crate) fn limiter(&self) -> &BoxedLimiter {
+    pub(crate) fn limiter(&self) -> &L {
         &self.limiter
     }
 

@@ -28,6 +28,7 @@ impl Log {
     }
 }
 
+const SECRET: &str = "the-edge-s-secret-of-32-bytes...";
 const FORWARDED: [(&str, &str); 1] = [("X-Forwarded-For", "198.51.100.1")];
 
 fn request(gate: &Gate, peer: &str, fields: &[(&str, &str)]) {
@@ -61,12 +62,27 @@ fn a_source_that_does_not_fit_is_told_once() {
     request(&seen, "10.0.0.1", &FORWARDED);
     (0..2000).for_each(|_| request(&seen, "10.0.0.1", &[]));
     assert_eq!(log.take(), "", "the proxy sets the header");
+    // The proxy's own address is not among the trusted ones.
+    let wrong = behind();
+    request(&wrong, "203.0.113.7", &FORWARDED);
+    assert_eq!(log.take(), "", "a stranger may send what it likes");
+    request(&wrong, "192.168.0.1", &FORWARDED);
+    let notice = log.take();
+    assert!(
+        notice.contains("that is not trusted") && notice.contains("check the trusted networks"),
+        "{notice}"
+    );
+    // Own services may come without the proxy.
+    let internal = gate().source(Source::XForwardedFor).trust_network("10.0.0.0/8").service("edge", SECRET);
+    let internal = internal.build().unwrap();
+    (0..2000).for_each(|_| request(&internal, "10.0.0.1", &[("x-internal-token", SECRET)]));
+    assert_eq!(log.take(), "");
     let unseen = behind();
     (0..999).for_each(|_| request(&unseen, "10.0.0.1", &[("forwarded", "for=198.51.100.1")]));
     assert_eq!(log.take(), "", "999 requests");
     request(&unseen, "10.0.0.1", &[]);
     let notice = log.take();
-    assert!(notice.contains("none of the first 1000 requests carried it"), "{notice}");
+    assert!(notice.contains("none of the first 1000 counted requests carried it"), "{notice}");
     assert!(notice.contains("x-forwarded-for"), "{notice}");
     let other = behind();
     (0..2000).for_each(|_| request(&other, "10.0.0.1", &[]));

@@ -12,6 +12,7 @@ pub(crate) fn gate(options: &Options, token: Option<&Token>) -> Result<Arc<Gate>
         .capacity(options.capacity)
         .overflow(options.overflow())
         .mode(options.mode())
+        .legacy_fields(options.legacy_fields)
         .source(options.source.clone())
         .v4_prefix(options.v4_prefix)
         .v6_prefix(options.v6_prefix);

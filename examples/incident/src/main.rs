@@ -9,6 +9,7 @@ mod api;
 mod cast;
 mod client;
 mod gate;
+mod on;
 mod options;
 mod play;
 mod report;

@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// What is done with verdicts.
     #[arg(long, value_enum, default_value_t = Enforcement::Enforce, value_name = "MODE")]
     mode: Enforcement,
+    /// Whether responses also carry X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.
+    #[arg(long)]
+    pub(crate) legacy_fields: bool,
     /// Where callers' addresses are found: peer, xff (X-Forwarded-For), forwarded (RFC 7239) or header:NAME.
     #[arg(long = "from", default_value = "peer", value_name = "SOURCE", value_parser = source)]
     pub(crate) source: Source,
@@ -51,6 +54,10 @@ pub(crate) struct Options {
 pub(crate) enum Framework {
     /// axum, by tollgate-axum.
     Axum,
+    /// Bare hyper, by tollgate-hyper.
+    Hyper,
+    /// actix-web, by tollgate-actix-web.
+    ActixWeb,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]

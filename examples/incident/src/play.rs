@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 use axum::http::{HeaderValue, StatusCode};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tollgate_axum::Gate;
 
-use crate::api::api;
+use crate::api::Api;
 use crate::cast::{Place, ROLES, Role};
 use crate::client::Client;
 use crate::gate::gate;
 use crate::options::Options;
 use crate::report::report;
 use crate::token::Token;
-use crate::{Error, say};
+use crate::{Error, on, say};
 
 /// What one role was answered in one act.
 #[derive(Clone, Default, Debug)]
@@ -73,8 +74,10 @@ async fn act(
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = TcpListener::bind(address).await.map_err(|error| Error::Listen(address, error))?;
     let server = listener.local_addr().map_err(|error| Error::Listen(address, error))?;
-    let app = api(limiter, guard).into_make_service_with_connect_info::<SocketAddr>();
-    let serving = tokio::spawn(async move { axum::serve(listener, app).await });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(on::serve(options.framework(), listener, Api::new(limiter, guard), async {
+        let _ = stopped.await;
+    }));
 
     let (mut tasks, began) = (JoinSet::new(), Instant::now());
     for (index, role) in ROLES.into_iter().enumerate() {
@@ -100,6 +103,7 @@ async fn act(
             Err(error) => act[0].lose(error.to_string()),
         }
     }
+    let _ = stop.send(());
     serving.abort();
     Ok(act)
 }

@@ -1,4 +1,3 @@
-use std::future::IntoFuture;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,11 +7,11 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::api::api;
+use crate::api::Api;
 use crate::gate::gate;
-use crate::options::{Framework, Options};
+use crate::options::Options;
 use crate::token::Token;
-use crate::{Error, say};
+use crate::{Error, on, say};
 
 /// How long requests that are under way may take after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -27,9 +26,8 @@ pub(crate) async fn serve(address: SocketAddr, options: &Options, token: &Token)
     say(format_args!("listening on http://{bound}"))?;
 
     let (stop, stopped) = oneshot::channel::<()>();
-    let Framework::Axum = options.framework();
-    let app = api(Arc::clone(&gate), gate).into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async {
+    let api = Api::new(Arc::clone(&gate), gate);
+    let serving = on::serve(options.framework(), listener, api, async {
         let _ = stopped.await;
     });
     let until_told = async {
@@ -41,7 +39,7 @@ pub(crate) async fn serve(address: SocketAddr, options: &Options, token: &Token)
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
-        served = serving.into_future() => served.map_err(Error::Server)?,
+        served = serving => served.map_err(Error::Server)?,
         () = until_told => {}
     }
     Ok(ExitCode::SUCCESS)

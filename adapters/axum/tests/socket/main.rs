@@ -7,4 +7,5 @@ mod guard;
 mod incident;
 mod misconfigured;
 mod support;
+mod terms;
 mod tower_stack;

@@ -40,7 +40,7 @@ fn refusals_say_when_to_come_back() {
     assert_eq!(body["type"], "https://iana.org/assignments/http-problem-types#quota-exceeded");
     assert_eq!(body["status"], 429);
     assert_eq!(body["violated-policies"], serde_json::json!(["default"]));
-    assert_eq!(body["detail"], "The limit of 5 requests in 60s is used up. Try again in 40 s.");
+    assert_eq!(body["detail"], "The limit of 5 requests in 60 s is used up. Try again in 40 s.");
     assert!(body["title"].is_string());
 }
 
@@ -78,7 +78,7 @@ fn refusals_in_plain_text() {
     assert_eq!(passes(&gate, [], 5), 5);
     let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
     assert_eq!(field(&answer, "content-type"), "text/plain; charset=utf-8");
-    assert_eq!(answer.body(), "The limit of 5 requests in 60s is used up. Try again in 60 s.\n");
+    assert_eq!(answer.body(), "The limit of 5 requests in 60 s is used up. Try again in 60 s.\n");
 }
 
 #[test]

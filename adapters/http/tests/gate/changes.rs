@@ -1,11 +1,15 @@
 //! What changes while a gate is in use: modes, quotas, charges that are given back, requests under way, penalties.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tollgate_http::{Answer, ChangeError, Gate, GateBuilder, Mode, Permit, Policy, Quota, Reason};
+use tollgate_http::{
+    Answer, ChangeError, Clock, Decision, Gate, GateBuilder, ManualClock, Mode, Nanos, Permit, Policy, Quota,
+    Reason,
+};
 
-use crate::support::{SECRET, decide, field, five, passes};
+use crate::support::{PEER, SECRET, decide, field, five, passes};
 
 fn shared(gate: GateBuilder) -> Arc<Gate> {
     Arc::new(gate.build().unwrap())
@@ -37,7 +41,9 @@ fn a_quota_holds_from_the_next_request_on_and_counts_stay() {
     assert_eq!(field(&answer, "ratelimit-policy"), r#""default";q=7;w=60, "all";q=1000;w=60"#);
     assert!(answer.body().contains("The limit of 7 requests"), "{}", answer.body());
     gate.set_quota("paid", Quota::per_minute(12)).unwrap();
-    let paid = gate.decide_on(gate.terms().class("paid").caller("a"), None, &()).unwrap();
+    let gate = Arc::new(gate);
+    assert_eq!(gate.quota(), Quota::per_minute(7));
+    let paid = gate.terms().class("paid").caller("a").decide(None, &()).unwrap();
     assert_eq!(gate.fields(&paid).unwrap().rate_limit_policy(), r#""paid";q=12;w=60, "all";q=1000;w=60"#);
 
     for (name, quota, advice) in [
@@ -54,67 +60,161 @@ fn a_quota_holds_from_the_next_request_on_and_counts_stay() {
     assert_eq!(gate.fields(&paid).unwrap().rate_limit_policy(), r#""paid";q=12;w=60, "all";q=1000;w=60"#);
 }
 
+fn admit(gate: &Arc<Gate>) -> (Decision, Option<Permit>) {
+    gate.terms().admit(Some(PEER), &()).unwrap()
+}
+
+fn permit(gate: &Arc<Gate>) -> Permit {
+    admit(gate).1.unwrap()
+}
+
 #[test]
 fn only_failures_may_be_charged() {
-    let gate = five().0.charge_if(|status| status == 401).build().unwrap();
+    let gate = shared(five().0.charge_if(|status| status == 401));
     for _ in 0..100 {
-        let decision = decide(&gate, []);
-        assert!(decision.passes());
-        assert_eq!(gate.settle(&decision, 200).unwrap().rate_limit(), r#""default";r=5;t=60"#);
+        // With all of it there, there is nothing to wait for.
+        assert_eq!(permit(&gate).settle(200, None).unwrap().rate_limit(), r#""default";r=5"#);
     }
     for left in (0..5).rev() {
-        let fields = gate.settle(&decide(&gate, []), 401).unwrap();
-        assert!(fields.rate_limit().contains(&format!("r={left};")), "{fields:?}");
+        let fields = permit(&gate).settle(401, None).unwrap();
+        assert_eq!(fields.rate_limit(), format!(r#""default";r={left};t=60"#));
     }
     assert!(!decide(&gate, []).passes());
     // What was never answered stays charged.
-    let gate = five().0.charge_if(|status| status < 500).build().unwrap();
-    assert_eq!(passes(&gate, [], 10), 5);
+    let gate = shared(five().0.charge_if(|status| status < 500));
+    assert_eq!((0..10).filter_map(|_| admit(&gate).1).count(), 5);
 }
 
 #[test]
 fn every_policy_gives_back_what_it_charged() {
     let all = Policy::new("all", Quota::per_minute(8)).for_everyone();
-    let gate = five().0.policy(Policy::new("network", Quota::per_minute(6)).v4_prefix(24)).policy(all);
-    let gate = gate.charge_if(|status| status < 500).build().unwrap();
+    let gate = five().0.policy(Policy::new("second", Quota::per_second(6))).policy(all);
+    let gate = shared(gate.charge_if(|status| status < 500));
     for _ in 0..100 {
-        let fields = gate.settle(&decide(&gate, []), 503).unwrap();
-        assert_eq!(fields.rate_limit(), r#""default";r=5;t=60, "network";r=6;t=60, "all";r=8;t=60"#);
+        let fields = permit(&gate).settle(503, None).unwrap();
+        assert_eq!(fields.rate_limit(), r#""default";r=5, "second";r=6"#);
     }
     assert_eq!(passes(&gate, [], 10), 5);
 }
 
 #[test]
+fn what_is_refused_inside_stays_charged_unless_it_is_said() {
+    let inner = shared(five().0);
+    assert_eq!(passes(&inner, [], 10), 5);
+    let refused = decide(&inner, []);
+    for (outer, passed) in [(five().0, 5), (five().0.refund_inner_refusals(), 100)] {
+        let outer = shared(outer);
+        let settled = (0..100).filter_map(|_| admit(&outer).1?.settle(429, Some(&refused)));
+        assert_eq!(settled.count(), passed);
+    }
+    // A decision of its own says nothing, and neither does one that let the request pass.
+    let outer = shared(five().0.refund_inner_refusals());
+    let own = decide(&outer, []);
+    drop(permit(&outer).settle(200, Some(&own)));
+    drop(permit(&outer).settle(200, Some(&decide(&five().0.build().unwrap(), []))));
+    assert_eq!(passes(&outer, [], 10), 2);
+}
+
+// Nobody settles what another gate has decided, though they share a seed, as the nodes of a cluster do.
+#[test]
+fn a_decision_is_its_own_gate_s_alone() {
+    let (one, other) = (five().0.build().unwrap(), five().0.build().unwrap());
+    let decision = decide(&one, []);
+    assert!(one.fields(&decision).is_some());
+    assert_eq!(other.fields(&decision), None);
+    assert_eq!(passes(&one, [], 10), 4);
+    let refused = decide(&one, []);
+    assert!(one.refusal(&refused, &()).is_some() && other.refusal(&refused, &()).is_none());
+}
+
+#[test]
 fn requests_under_way_are_limited_and_released() {
     let gate = shared(five().0.in_flight(2));
-    let (one, two) = (decide(&gate, []), decide(&gate, []));
-    let permits = [Permit::of(&gate, &one).unwrap(), Permit::of(&gate, &two).unwrap()];
-    let refused = decide(&gate, []);
-    assert!(!refused.passes() && Permit::of(&gate, &refused).is_none());
+    let permits = [permit(&gate), permit(&gate)];
+    let (refused, none) = admit(&gate);
+    assert!(!refused.passes() && none.is_none());
     let answer = gate.refusal(&refused, &()).unwrap();
     assert_eq!(field(&answer, "retry-after"), "1");
     assert_eq!(
         field(&answer, "ratelimit-policy"),
         r#""default";q=5;w=60, "in-flight";q=2;qu="concurrent-requests""#
     );
-    assert_eq!(field(&answer, "ratelimit"), r#""in-flight";r=0"#);
+    assert_eq!(field(&answer, "ratelimit"), r#""in-flight";r=0;t=1"#);
     assert!(answer.body().contains("The limit of 2 requests at once"), "{}", answer.body());
     assert!(answer.body().contains(r#""violated-policies":["in-flight"]"#), "{}", answer.body());
-    // Others come and go, and exempt ones are not counted.
+    // Exempt ones come and go.
     assert!((0..10).all(|_| decide(&gate, [SECRET]).passes()));
+    // In whatever scope and class.
+    let elsewhere = gate.terms().scope("/elsewhere").admit(Some(PEER), &()).unwrap();
+    assert!(!elsewhere.0.passes() && elsewhere.1.is_none());
     drop(permits);
-    // Two of the five were charged, the refused one was not.
+    // Two of the five were charged, the refused ones were not.
     for _ in 0..3 {
-        let decision = decide(&gate, []);
-        assert!(decision.passes());
-        drop(Permit::of(&gate, &decision));
+        assert!(permit(&gate).settle(200, None).is_some());
     }
     // Who is refused by the quota is not under way.
     for _ in 0..10 {
-        assert_eq!(decide(&gate, []).refusal().unwrap().reason, Reason::OverLimit);
+        assert_eq!(admit(&gate).0.refusal().unwrap().reason, Reason::OverLimit);
     }
-    let other = shared(five().0.in_flight(2));
-    assert!(Permit::of(&other, &one).is_none(), "another gate's");
+}
+
+#[test]
+fn in_shadow_mode_what_would_be_refused_is_not_under_way() {
+    let gate = shared(five().0.in_flight(1).mode(Mode::Shadow));
+    let permits: Vec<_> = (0..5).map(|_| permit(&gate)).collect();
+    assert_eq!(permits.iter().filter(|permit| permit.decision().is_over_limit()).count(), 4);
+    drop(permits);
+    assert!(!permit(&gate).decision().is_over_limit());
+}
+
+// Nobody is out for what others have used up.
+#[test]
+fn refusals_by_shared_budgets_are_no_strikes() {
+    let everyone = Policy::new("everyone", Quota::per_minute(20)).for_everyone();
+    for policy in [everyone, Policy::new("network", Quota::per_minute(20)).v4_prefix(8)] {
+        let (gate, clock) = five();
+        let gate =
+            gate.policy(policy).penalty(3, Duration::from_mins(1), Duration::from_hours(1)).build().unwrap();
+        for host in 0..4 {
+            let peer = Some(IpAddr::from([203, 0, 114, host]));
+            assert_eq!((0..5).filter(|_| gate.decide(peer, &()).unwrap().passes()).count(), 5);
+        }
+        assert_eq!(passes(&gate, [], 10), 0);
+        assert_eq!(decide(&gate, []).refusal().unwrap().reason, Reason::OverLimit);
+        clock.advance(Duration::from_mins(1));
+        assert_eq!(passes(&gate, [], 5), 5);
+    }
+}
+
+// Abuse 25: what others do is not told.
+#[test]
+fn shared_budgets_are_not_told_until_they_refuse() {
+    let gate =
+        five().0.legacy_fields(true).policy(Policy::new("everyone", Quota::per_minute(7)).for_everyone());
+    let gate = gate.build().unwrap();
+    let fields = gate.fields(&decide(&gate, [])).unwrap();
+    assert_eq!(fields.rate_limit_policy(), r#""default";q=5;w=60, "everyone";q=7;w=60"#);
+    assert_eq!(fields.rate_limit(), r#""default";r=4;t=60"#);
+    assert_eq!(fields.iter().nth(2).unwrap().value, "5", "the legacy limit is the caller's");
+    let stranger = Some(IpAddr::from([198, 51, 100, 1]));
+    let last = (0..7).map(|_| gate.decide(stranger, &()).unwrap()).last().unwrap();
+    assert_eq!(gate.fields(&last).unwrap().rate_limit(), r#""default";r=0;t=60"#);
+    assert_eq!(passes(&gate, [], 2), 1);
+    assert_eq!(gate.fields(&decide(&gate, [])).unwrap().rate_limit(), r#""everyone";r=0;t=60"#);
+}
+
+#[test]
+fn changes_at_once_tell_what_is_enforced() {
+    let gate = five().0.build().unwrap();
+    for round in 0..200 {
+        std::thread::scope(|scope| {
+            for limit in [5, 6, 7] {
+                let gate = &gate;
+                scope.spawn(move || gate.set_quota("default", Quota::per_minute(limit)).unwrap());
+            }
+        });
+        assert_eq!(gate.quota().limit(), gate.limiter().limit(), "round {round}");
+    }
 }
 
 #[test]
@@ -122,7 +222,10 @@ fn who_is_refused_too_often_is_out_for_longer() {
     let (gate, clock) = five();
     let gate = gate.penalty(3, Duration::from_mins(1), Duration::from_hours(1)).build().unwrap();
     assert_eq!(passes(&gate, [], 7), 5);
-    let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
+    let refused = decide(&gate, []);
+    // In terms of its own limit, not of strikes.
+    assert_eq!(refused.refusal().unwrap().limit, 5);
+    let answer = gate.refusal(&refused, &()).unwrap();
     assert_eq!(field(&answer, "retry-after"), "3600");
     assert!(answer.body().contains("Too many requests were refused"), "{}", answer.body());
     clock.advance(Duration::from_mins(59));
@@ -142,13 +245,26 @@ fn answers_may_be_one_s_own() {
     assert_eq!((answer.status(), answer.body()), (503, "<h1>Slow down</h1>"));
     assert_eq!([field(&answer, "content-type"), field(&answer, "x-help")], ["text/html", "/limits"]);
     assert_eq!(field(&answer, "retry-after"), "60", "the rest stays");
+
+    let gate = five().0.responder(|answer, _| answer.with_status(503)).build().unwrap();
+    assert_eq!(passes(&gate, [], 10), 5);
+    let body = gate.refusal(&decide(&gate, []), &()).unwrap().body().to_owned();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&body).unwrap()["status"], 503);
+
+    let respond =
+        |answer: Answer, _: &_| answer.with_field("Retry-After", "7").with_field("RateLimit", "none");
+    let gate = five().0.responder(respond).build().unwrap();
+    assert_eq!(passes(&gate, [], 10), 5);
+    let answer = gate.refusal(&decide(&gate, []), &()).unwrap();
+    assert_eq!([field(&answer, "retry-after"), field(&answer, "ratelimit")], ["7", "none"]);
+    assert_eq!(field(&answer, "ratelimit-policy"), r#""default";q=5;w=60"#);
 }
 
 #[test]
 fn clients_of_grpc_get_a_status_of_theirs() {
     let gate = five().0.responder(|answer, _| answer.with_status(503)).build().unwrap();
     assert_eq!(passes(&gate, [], 10), 5);
-    for kind in ["application/grpc", "application/grpc+proto", "application/grpc-web"] {
+    for kind in ["application/grpc", "Application/gRPC+proto", "application/grpc-web"] {
         let answer = gate.refusal(&decide(&gate, []), &[("content-type", kind)]).unwrap();
         assert_eq!((answer.status(), answer.body()), (200, ""));
         assert_eq!(field(&answer, "content-type"), "application/grpc");
@@ -157,11 +273,28 @@ fn clients_of_grpc_get_a_status_of_theirs() {
         assert_eq!(field(&answer, "grpc-retry-pushback-ms"), "59996");
         assert_eq!(
             field(&answer, "grpc-message"),
-            "The limit of 5 requests in 60s is used up. Try again in 60 s."
+            "The limit of 5 requests in 60 s is used up. Try again in 60 s."
         );
     }
     let answer = gate.refusal(&decide(&gate, []), &[("content-type", "application/json")]).unwrap();
     assert_eq!(answer.status(), 503);
+
+    // A pushback has 32 bits, and a message is ASCII.
+    let grpc = [("content-type", "application/grpc")];
+    let month = Gate::builder(Quota::new(1, Nanos::from_secs(30 * 86_400))).build().unwrap();
+    assert_eq!(passes(&month, [], 2), 1);
+    let answer = month.refusal(&decide(&month, []), &grpc).unwrap();
+    assert_eq!(field(&answer, "grpc-retry-pushback-ms"), i32::MAX.to_string());
+    let instant = Gate::builder(Quota::new(1, Nanos(500_000)))
+        .clock(Clock::Manual(ManualClock::new()))
+        .build()
+        .unwrap();
+    assert_eq!(passes(&instant, [], 2), 1);
+    let answer = instant.refusal(&decide(&instant, []), &grpc).unwrap();
+    assert_eq!(
+        field(&answer, "grpc-message"),
+        "The limit of 1 requests in 0.0005 s is used up. Try again in 1 s."
+    );
 }
 
 #[test]
