@@ -30,6 +30,9 @@ pub use source::Source;
 /// one budget, and two hosts have two. A NAT64 address of a private, loopback or link-local host stays IPv6, so that
 /// nobody passes for a neighbour.
 ///
+/// Two addresses of one network are two origins here; whoever counts by something of its own takes
+/// [`network`](Self::network), not the whole value.
+///
 /// ```
 /// use tollgate::Origin;
 /// let caller = Origin::peer("2001:db8:1:2:3:4:5:6".parse()?);

@@ -2,11 +2,10 @@ use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use http::{Response, StatusCode};
+use http::Response;
 use pin_project_lite::pin_project;
 use tollgate_http::Permit;
-
-use crate::response::add;
+use tollgate_http::v1::settle;
 
 pin_project! {
     /// The response of [`Tollgate`](crate::Tollgate) or [`RequireInternalService`](crate::RequireInternalService): the
@@ -61,22 +60,5 @@ where
             }
             KindProjection::Answered { answer } => answer.poll(cx),
         }
-    }
-}
-
-fn settle<R, E>(permit: Permit, result: &mut Result<Response<R>, E>) {
-    let Ok(response) = result else {
-        // Whatever becomes of it further outside, it is our failure.
-        permit.settle(StatusCode::INTERNAL_SERVER_ERROR.as_u16(), None);
-        return;
-    };
-    let inner = response.extensions().get();
-    // For outer layers: who would be refused, were the gate not in shadow mode. A refusal further inside says more.
-    let over = (permit.decision().is_over_limit() && inner.is_none()).then(|| permit.decision().clone());
-    if let Some(fields) = permit.settle(response.status().as_u16(), inner) {
-        fields.iter().for_each(|field| add(response.headers_mut(), field));
-    }
-    if let Some(over) = over {
-        response.extensions_mut().insert(over);
     }
 }

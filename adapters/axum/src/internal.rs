@@ -5,14 +5,13 @@ use axum_core::extract::{FromRef, FromRequestParts};
 use axum_core::response::IntoResponse;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Method, Request, Response};
+use http::{Method, Request, Response};
+use tollgate_http::v1::{internal, to_response};
 use tollgate_http::{Answer, Gate, ServiceName};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::future::ResponseFuture;
-use crate::peer::Headers;
-use crate::response::to_response;
 
 /// Lets a handler run for our own services alone: an extractor with the service's name.
 ///
@@ -46,7 +45,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, NotInternal> {
         let gate = Arc::<Gate>::from_ref(state);
-        match internal(&gate, &parts.extensions, &parts.headers) {
+        match internal(&gate, &parts.headers, &parts.extensions) {
             Some(service) => Ok(Self(service)),
             None => Err(NotInternal { answer: Box::new(gate.unauthorized()), method: parts.method.clone() }),
         }
@@ -125,13 +124,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        match internal(&self.gate, request.extensions(), request.headers()) {
+        match internal(&self.gate, request.headers(), request.extensions()) {
             Some(_) => ResponseFuture::passed(self.inner.call(request), None),
             None => ResponseFuture::answered(to_response(&self.gate.unauthorized(), request.method())),
         }
     }
-}
-
-fn internal(gate: &Gate, extensions: &Extensions, headers: &HeaderMap) -> Option<ServiceName> {
-    gate.internal(extensions.get(), &Headers::of(headers, extensions))
 }

@@ -50,9 +50,9 @@
 //!    response gets the fields `RateLimit-Policy` and `RateLimit`. If it has them already they are added to; nothing is
 //!    overwritten.
 //!
-//! A request that passes two layers of one gate is counted twice. Of two gates, the outer one gives back what the inner
-//! one refuses. Where requests must keep several limits at once, let one gate have several policies
-//! ([`GateBuilder::policy`]).
+//! A request that passes two layers of one gate is counted twice. Of two gates, each counts what reaches it, also what the
+//! inner one refuses, unless the outer one is told to give that back ([`GateBuilder::refund_inner_refusals`]). Where
+//! requests must keep several limits at once, let one gate have several policies ([`GateBuilder::policy`]).
 //!
 //! # Deployment caveat
 //! Behind a proxy the peer is the proxy, and all its callers share one budget, unless the gate is told which field names
@@ -83,7 +83,6 @@ mod layer;
 mod peer;
 #[cfg(feature = "proxy-protocol")]
 mod proxy;
-mod response;
 mod service;
 
 pub use axum::extract::ConnectInfo;

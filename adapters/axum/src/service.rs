@@ -1,16 +1,15 @@
-use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use tollgate_http::Gate;
+use tollgate_http::v1::{Headers, refused, strip, to_response};
 use tower_service::Service;
 
 use crate::future::ResponseFuture;
 use crate::head::{Head, TermsOf};
-use crate::peer::{ADVICE, Headers, Stripped, peer};
-use crate::response::to_response;
+use crate::peer::{ADVICE, peer};
 
 /// A service with a [`Gate`] before it, as [`TollgateLayer`](crate::TollgateLayer) makes it.
 #[derive(Clone, Debug)]
@@ -54,16 +53,9 @@ where
             gate.tell_uncounted(ADVICE);
         }
         if let Some(refusal) = gate.refusal(&decision, &fields) {
-            let mut response = to_response(&refusal, request.method());
-            // For outer layers: who was refused, and why.
-            response.extensions_mut().insert(decision);
-            return ResponseFuture::answered(response);
+            return ResponseFuture::answered(refused(&refusal, request.method(), decision));
         }
-        if gate.strips_credential(&decision) {
-            let mut extensions = mem::take(request.extensions_mut());
-            Stripped::take(gate.credential_header(), request.headers_mut(), &mut extensions);
-            *request.extensions_mut() = extensions;
-        }
+        strip(gate, &decision, &mut request);
         request.extensions_mut().insert(decision);
         ResponseFuture::passed(self.inner.call(request), permit)
     }

@@ -192,8 +192,9 @@ impl GateBuilder {
         self
     }
 
-    /// At most so many requests of one caller under way at once, from 1 to 16,777,215, until the response is there. One
-    /// that is refused for it is charged nothing. Where the table has no room for a newcomer it is refused.
+    /// At most so many requests of one caller under way at once, from 1 to 16,777,215, until the response's head is
+    /// there (a body that is streamed after it, or a WebSocket, is no longer counted). One that is refused for it is
+    /// charged nothing. Where the table has no room for a newcomer it is refused.
     pub fn in_flight(mut self, most: u32) -> Self {
         self.in_flight = Some(most);
         self
@@ -211,6 +212,7 @@ impl GateBuilder {
     ///
     /// A request is charged when it comes, so that no number of them at once exceeds the limit, and given back what it
     /// was charged when its response is there. A client that goes away before that has paid.
+    /// An error without a response counts as 500. With gRPC the status is nearly always 200.
     pub fn charge_if(mut self, charge_if: impl Fn(u16) -> bool + Send + Sync + 'static) -> Self {
         self.charge_if = Some(Box::new(charge_if));
         self

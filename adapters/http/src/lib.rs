@@ -45,6 +45,8 @@ mod terms;
 mod text;
 mod tier;
 mod upkeep;
+#[cfg(feature = "http-1")]
+pub mod v1;
 
 pub use answer::{Answer, RefusalBody};
 pub use builder::GateBuilder;

@@ -3,13 +3,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use http_body_util::Full;
+use hyper::Response;
 use hyper::body::Bytes;
-use hyper::{Response, StatusCode};
 use pin_project_lite::pin_project;
 use tollgate_http::Permit;
+use tollgate_http::v1::settle;
 
 use crate::body::ResponseBody;
-use crate::response::add;
 
 pin_project! {
     /// The response of [`TollgateService`](crate::TollgateService) or [`RequireInternal`](crate::RequireInternal): the
@@ -66,22 +66,5 @@ where
                 answer.poll(cx).map(|response| Ok(response.map(ResponseBody::answered)))
             }
         }
-    }
-}
-
-fn settle<R, E>(permit: Permit, result: &mut Result<Response<R>, E>) {
-    let Ok(response) = result else {
-        // Whatever becomes of it further outside, it is our failure.
-        permit.settle(StatusCode::INTERNAL_SERVER_ERROR.as_u16(), None);
-        return;
-    };
-    let inner = response.extensions().get();
-    // For outer services: who would be refused, were the gate not in shadow mode. A refusal further inside says more.
-    let over = (permit.decision().is_over_limit() && inner.is_none()).then(|| permit.decision().clone());
-    if let Some(fields) = permit.settle(response.status().as_u16(), inner) {
-        fields.iter().for_each(|field| add(response.headers_mut(), field));
-    }
-    if let Some(over) = over {
-        response.extensions_mut().insert(over);
     }
 }

@@ -3,13 +3,11 @@ use std::sync::Arc;
 use hyper::body::Bytes;
 use hyper::service::Service;
 use hyper::{Method, Request, Response};
+use tollgate_http::v1::{internal, to_response};
 use tollgate_http::{Answer, Gate, ServiceName};
 
 use crate::body::ResponseBody;
-use crate::decided::decided;
 use crate::future::ResponseFuture;
-use crate::peer::Headers;
-use crate::response::to_response;
 
 /// The service that calls, for handlers that route by hand and keep a route for our own services.
 ///
@@ -19,7 +17,7 @@ use crate::response::to_response;
 /// # Errors
 /// If the request carries no valid credential.
 pub fn require_internal<B>(gate: &Gate, request: &Request<B>) -> Result<ServiceName, NotInternal> {
-    internal(gate, request).ok_or_else(|| NotInternal {
+    internal(gate, request.headers(), request.extensions()).ok_or_else(|| NotInternal {
         answer: Box::new(gate.unauthorized()),
         method: request.method().clone(),
     })
@@ -65,13 +63,9 @@ where
     type Future = ResponseFuture<S::Future>;
 
     fn call(&self, request: Request<B>) -> Self::Future {
-        match internal(&self.gate, &request) {
+        match internal(&self.gate, request.headers(), request.extensions()) {
             Some(_) => ResponseFuture::passed(self.inner.call(request), None),
             None => ResponseFuture::answered(to_response(&self.gate.unauthorized(), request.method())),
         }
     }
-}
-
-fn internal<B>(gate: &Gate, request: &Request<B>) -> Option<ServiceName> {
-    gate.internal(decided(request), &Headers::of(request.headers(), request.extensions()))
 }

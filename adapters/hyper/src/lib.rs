@@ -6,7 +6,6 @@ mod future;
 mod head;
 mod internal;
 mod peer;
-mod response;
 mod service;
 mod tollgate;
 

@@ -1,14 +1,13 @@
-use std::mem;
 use std::net::IpAddr;
 
 use hyper::service::Service;
 use hyper::{Request, Response};
+use tollgate_http::v1::{Headers, refused, strip, to_response};
 
 use crate::body::ResponseBody;
 use crate::future::ResponseFuture;
 use crate::head::Head;
-use crate::peer::{ADVICE, Headers, Stripped};
-use crate::response::to_response;
+use crate::peer::ADVICE;
 use crate::tollgate::Tollgate;
 
 /// A connection's service with a [`Gate`](crate::Gate) before it, as [`Tollgate::wrap`] makes it.
@@ -42,16 +41,9 @@ where
             gate.tell_uncounted(ADVICE);
         }
         if let Some(refusal) = gate.refusal(&decision, &fields) {
-            let mut response = to_response(&refusal, request.method());
-            // For outer services: who was refused, and why.
-            response.extensions_mut().insert(decision);
-            return ResponseFuture::answered(response);
+            return ResponseFuture::answered(refused(&refusal, request.method(), decision));
         }
-        if gate.strips_credential(&decision) {
-            let mut extensions = mem::take(request.extensions_mut());
-            Stripped::take(gate.credential_header(), request.headers_mut(), &mut extensions);
-            *request.extensions_mut() = extensions;
-        }
+        strip(gate, &decision, &mut request);
         request.extensions_mut().insert(decision);
         ResponseFuture::passed(self.inner.call(request), permit)
     }

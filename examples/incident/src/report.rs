@@ -48,8 +48,8 @@ pub(crate) fn report(quota: Quota, mode: Mode, before: &Act, after: &Act) -> Rep
 fn fault(role: Role, tally: &Tally, quota: Quota, mode: Mode) -> Option<String> {
     let Tally { requests, passed, unauthorized, throttled, took, .. } = tally;
     if mode != Mode::Enforce {
-        return (*throttled > 0)
-            .then(|| format!("{throttled} requests were refused, and none is in this mode"));
+        let refused = throttled + if role.is_internal() { *unauthorized } else { 0 };
+        return (refused > 0).then(|| format!("{refused} requests were refused, and none is in this mode"));
     }
     match role {
         Role::Edge | Role::Orchestrator if throttled + unauthorized > 0 => {

@@ -26,7 +26,7 @@ cases! {
         assert_eq!(body["detail"], "The limit of 5 requests in 60 s is used up. Try again in 40 s.");
     }
 
-    /// Or plain text, on request.
+    /// The body of a refusal is plain text, on request.
     async fn plain_text(stage) {
         let server = stage.serve(stage.five().refusal_body(RefusalBody::PlainText)).await;
         let caller = server.caller(1);

@@ -86,7 +86,7 @@ cases! {
         assert_eq!(server.app.scene.greeted(), greeted);
     }
 
-    /// Nor of a refused body in chunks.
+    /// Nothing of a refused body in chunks is taken for a request either.
     async fn refused_chunks_are_no_requests(stage) {
         let server = stage.serve_five().await;
         let caller = server.caller(1);
@@ -130,7 +130,7 @@ cases! {
         assert_eq!(connection.reply("POST").await.unwrap().status, 429);
     }
 
-    /// And is refused without being told to go on before.
+    /// Who asks before it sends a body is refused without being told to go on first.
     async fn refusals_do_not_invite(stage) {
         let server = stage.serve_five().await;
         server.caller(1).left().await;

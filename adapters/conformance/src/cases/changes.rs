@@ -65,7 +65,7 @@ cases! {
         assert_eq!(server.caller(2).left().await, 4);
     }
 
-    /// So does a class's.
+    /// Another quota of a class applies to the next request.
     async fn class_quotas_change(stage) {
         let gate = stage.five().class("paid", Quota::per_minute(20));
         let server = stage.serve(App { rule: Some(Rule::ByFields), ..gate.into() }).await;

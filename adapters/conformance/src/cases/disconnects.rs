@@ -57,7 +57,7 @@ cases! {
         }
     }
 
-    /// And has nothing under way any more.
+    /// Who goes away amid a request has nothing under way any more.
     async fn giving_up_makes_room(stage) {
         let server = stage.serve(stage.five().in_flight(1)).await;
         let caller = server.caller(1);
@@ -82,7 +82,7 @@ cases! {
         assert_eq!(connection.send(&Request::get("/")).await.status, 429);
     }
 
-    /// And has nothing under way any more.
+    /// A stream of HTTP/2 that is reset is no longer under way.
     async fn reset_streams_make_room(stage) {
         let server = stage.serve(stage.five().in_flight(1)).await;
         let (caller, scene) = (server.caller(1), &server.app.scene);

@@ -19,7 +19,7 @@ cases! {
         }
     }
 
-    /// Everybody else gets 401 with a challenge, and is told where it stands.
+    /// Strangers get 401 from internal routes, with a challenge, and are told where they stand.
     async fn strangers_get_401(stage) {
         let server = stage.serve_five().await;
         let caller = server.caller(1);
@@ -34,7 +34,7 @@ cases! {
         assert!(!caller.send(&Request::head("/internal")).await.line("www-authenticate").is_empty());
     }
 
-    /// A forger gets 401 while its budget lasts, and then 429.
+    /// A forger gets 401 from internal routes while its budget lasts, and then 429.
     async fn forgers_get_401_then_429(stage) {
         let server = stage.serve_five().await;
         for (host, route) in (1..).zip(ROUTES) {
@@ -59,7 +59,7 @@ cases! {
         }
     }
 
-    /// Nor does a gate that knows a token open another gate's routes.
+    /// A gate that knows a token opens no other gate's routes.
     async fn another_gates_token_opens_nothing(stage) {
         let guard = tollgate_http::Gate::builder(Quota::per_minute(5));
         let guard = guard.service("edge", "another-secret-of-32-bytes-......").build().unwrap();
@@ -97,7 +97,7 @@ cases! {
         }
     }
 
-    /// Without that handlers see the credential.
+    /// Handlers see the credential, unless it is to be taken.
     async fn the_credential_is_left(stage) {
         let server = stage.serve_five().await;
         let told = server.caller(1).send(&Request::get("/decision").ours()).await.json();

@@ -30,7 +30,7 @@ cases! {
         );
     }
 
-    /// Handlers by HTTP/2 as well.
+    /// Handlers are handed the same by HTTP/2.
     async fn handlers_are_told_by_http2(stage) {
         let server = stage.serve_five().await;
         let caller = server.caller(1);

@@ -58,7 +58,7 @@ cases! {
         assert_eq!(reply.json()["violated-policies"], serde_json::json!(["inner"]));
     }
 
-    /// Or gives it back, if it is to. (abuse 34)
+    /// What the inner limiter refuses, the outer one gives back, if it is to. (abuse 34)
     async fn inner_refusals_are_given_back(stage) {
         let outer =
             stage.gate(Quota::per_hour(9)).policy_name("outer").refund_inner_refusals().build().unwrap();
@@ -118,7 +118,7 @@ cases! {
         }
     }
 
-    /// Nor do two credentials become one when they are taken. (abuse 7)
+    /// Two credentials do not become one when they are taken. (abuse 7)
     async fn two_taken_lines_stay_two(stage) {
         let outer = stage.gate(Quota::per_hour(99)).policy_name("outer").strip_credential().build().unwrap();
         let app = App { outer: Some(outer.into()), ..stage.five().policy_name("inner").into() };

@@ -22,7 +22,7 @@ cases! {
         assert_eq!((dual.caller(1).left().await, dual.caller(2).left().await), (0, 5));
     }
 
-    /// A server that does not tell its peers answers 500, and the log says what to do. (abuse 32)
+    /// A server that does not tell its peers answers 500, and the log says why. (abuse 32)
     async fn an_unknown_peer_is_500(stage) {
         let server = stage.serve(App { tells_peers: false, ..stage.five().into() }).await;
         let reply = server.caller(1).get("/").await;
@@ -47,7 +47,7 @@ cases! {
         assert_eq!(caller.get("/").await.status, 500);
     }
 
-    /// In shadow mode it passes uncounted, and in off mode too.
+    /// In shadow mode and off mode a request without a known peer passes uncounted.
     async fn an_unknown_peer_in_other_modes(stage) {
         for mode in [Mode::Shadow, Mode::Off] {
             let server = stage.serve(App { tells_peers: false, ..stage.five().mode(mode).into() }).await;
