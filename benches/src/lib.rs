@@ -1,5 +1,7 @@
 //! What the measuring programs share: a report of figures beside their targets.
 
+pub mod subjects;
+
 use std::process::ExitCode;
 
 use comfy_table::Table;
