@@ -139,7 +139,6 @@ enum Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
     use alloc::vec::Vec;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -170,7 +169,7 @@ mod tests {
         let (a, b) = (Keyer::random(), Keyer::random());
         assert_ne!(a.seed, b.seed);
         assert_ne!(a.seed[..8], a.seed[8..]);
-        assert_eq!(format!("{a:?}"), "Keyer(secret)");
+        assert_eq!(std::format!("{a:?}"), "Keyer(secret)");
     }
 
     proptest! {

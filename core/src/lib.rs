@@ -40,7 +40,8 @@
 //! ```
 //!
 //! # Features
-//! - `alloc`: `BoxedLimiter`, whose capacity is chosen at run time.
+//! - `alloc`: `BoxedLimiter`, whose capacity is chosen at run time, and `Origins`, which find callers behind proxies (it
+//!   allocates nothing, but the crate `ipnet` links the crate `alloc`).
 //! - `std`: `Keyer::random`; implies `alloc`.
 
 #![no_std]
@@ -81,12 +82,15 @@ pub use global::GlobalLimiter;
 #[cfg(feature = "alloc")]
 pub use in_flight::BoxedInFlight;
 pub use in_flight::{FixedInFlight, InFlight, InFlightGuard};
+#[cfg(feature = "alloc")]
 pub use ipnet::IpNet;
 pub use key::{Key, Keyer};
 #[cfg(feature = "alloc")]
 pub use limiter::BoxedLimiter;
 pub use limiter::{BuildError, FixedWindowLimiter, Limiter, Occupancy, RateLimiter, SetQuotaError};
-pub use origin::{Origin, OriginError, Origins, OriginsBuilder, Prefixes, Source, TrustedNetwork};
+pub use origin::{Origin, Prefixes, Source};
+#[cfg(feature = "alloc")]
+pub use origin::{OriginError, Origins, OriginsBuilder, TrustedNetwork};
 #[cfg(feature = "alloc")]
 pub use penalty::BoxedPenalty;
 pub use penalty::{FixedPenalty, Penalty};

@@ -1,23 +1,36 @@
 //! Who calls: the address that a limit counts, found behind proxies and brought to one form.
 
+#[cfg(feature = "alloc")]
 mod builder;
+#[cfg(feature = "alloc")]
 mod chain;
+#[cfg(feature = "alloc")]
 mod error;
+#[cfg(feature = "alloc")]
 mod forwarded;
+#[cfg(feature = "alloc")]
 mod list;
+#[cfg(feature = "alloc")]
 mod network;
+#[cfg(feature = "alloc")]
 mod node;
+#[cfg(feature = "alloc")]
 mod origins;
 mod prefixes;
 mod source;
+#[cfg(feature = "alloc")]
 mod trust;
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+#[cfg(feature = "alloc")]
 pub use builder::OriginsBuilder;
+#[cfg(feature = "alloc")]
 pub use error::OriginError;
+#[cfg(feature = "alloc")]
 pub use network::TrustedNetwork;
+#[cfg(feature = "alloc")]
 pub use origins::Origins;
 pub use prefixes::Prefixes;
 pub use source::Source;
@@ -51,7 +64,7 @@ impl Origin {
     /// The origin of a socket's peer: the peer itself, at the default prefixes.
     ///
     /// # Security
-    /// Behind a proxy the peer is the proxy, and all its callers are one: see [`Origins`].
+    /// Behind a proxy the peer is the proxy, and all its callers are one: see `Origins`, with the feature `alloc`.
     pub const fn peer(peer: IpAddr) -> Self {
         Self { address: canonical(peer), prefix: 0 }.at(Prefixes::DEFAULT)
     }
@@ -59,7 +72,8 @@ impl Origin {
     /// The same caller as part of a smaller or larger network, so that one request can be held to several limits:
     /// its /64 to one and its /48 to another with a larger budget.
     ///
-    /// ```
+    #[cfg_attr(feature = "alloc", doc = "```")]
+    #[cfg_attr(not(feature = "alloc"), doc = "```ignore")]
     /// use tollgate::{Origin, Prefixes};
     /// let caller = Origin::peer("2001:db8:1:2:3:4:5:6".parse()?);
     /// assert_eq!(caller.at(Prefixes::new(24, 48)?).to_string(), "2001:db8:1::/48");

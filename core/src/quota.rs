@@ -436,6 +436,9 @@ impl Rule {
 
 /// What a table asks of a rule: pure functions on one 36-bit state.
 pub trait Arithmetic: Copy {
+    /// Does some work with the rule of one kind that this is, so that its kind is asked for once and not for each
+    /// function.
+    fn visit<V: Visit>(&self, visitor: V) -> V::Output;
     /// The most that passes at once.
     fn limit(&self) -> u32;
     /// The wait to advise where no state says: one tick, after which claims are long resolved.
@@ -480,10 +483,23 @@ pub trait Arithmetic: Copy {
     fn advanced(&self, state: u64) -> u64;
 }
 
+/// Work with a rule, of whatever kind.
+pub trait Visit {
+    /// What comes of it.
+    type Output;
+    /// Does the work.
+    fn visit<A: Arithmetic>(self, rule: &A) -> Self::Output;
+}
+
 /// A rule's own functions are const, and a trait's can't be; so the trait calls the rule's own.
 macro_rules! arithmetic {
-    ($($rule:ty),*) => {$(
+    ($($rule:ty: |$this:ident, $visitor:ident| $visit:expr),*) => {$(
         impl Arithmetic for $rule {
+            #[inline]
+            fn visit<V: Visit>(&self, $visitor: V) -> V::Output {
+                let $this = self;
+                $visit
+            }
             #[inline]
             fn limit(&self) -> u32 { <$rule>::limit(self) }
             fn shortest_wait(&self) -> Nanos { <$rule>::shortest_wait(self) }
@@ -515,7 +531,14 @@ macro_rules! arithmetic {
     )*};
 }
 
-arithmetic!(Rule, FixedWindow, SlidingWindow, Gcra, InFlight, Penalty);
+arithmetic!(
+    Rule: |this, visitor| of_kind!(this, rule => visitor.visit(rule)),
+    FixedWindow: |this, visitor| visitor.visit(this),
+    SlidingWindow: |this, visitor| visitor.visit(this),
+    Gcra: |this, visitor| visitor.visit(this),
+    InFlight: |this, visitor| visitor.visit(this),
+    Penalty: |this, visitor| visitor.visit(this)
+);
 
 /// The wait of whoever wants one request more than remains, by what the charge left behind.
 pub(crate) fn more_in<R: Arithmetic>(rule: &R, standing: &Standing, now: Nanos) -> Nanos {

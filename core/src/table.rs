@@ -4,7 +4,7 @@ use crate::counters::{Count, Counters};
 use crate::flaw;
 use crate::key::Key;
 use crate::line::{Candidates, Line, PLACES, Place, Resolution, Slot, WAYS};
-use crate::quota::{Arithmetic, Charge, Moment};
+use crate::quota::{Arithmetic, Charge, Moment, Visit};
 use crate::sync::{Tally, TallyOrdering};
 use crate::time::Nanos;
 use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
@@ -64,6 +64,60 @@ impl<S, R> Table<S, R> {
     }
 }
 
+/// One request on its way through the table.
+struct Check<'t, S, R> {
+    table: &'t Table<S, R>,
+    /// The rule for what is rare, so that there is one copy of that code for all kinds.
+    rule: R,
+    key: Key,
+    now: Nanos,
+    cost: u32,
+}
+
+impl<S: Lines, R: Arithmetic> Visit for Check<'_, S, R> {
+    type Output = Verdict;
+
+    #[inline]
+    fn visit<A: Arithmetic>(self, kind: &A) -> Verdict {
+        let Self { table, rule, key, now, cost } = self;
+        let lines = table.storage.lines();
+        let at = kind.moment(now);
+        let caller = Caller::of(key);
+        let request = || Request { rule, at, key, cost };
+        // A table has at least two lines, so each caller has its own; the compiler need not believe it.
+        let Some(first) = caller.first_line(lines) else { return table.no_line(&request()) };
+        loop {
+            let home = Slot::of(first, caller.home);
+            let word = home.load();
+            let (slot, word) = if word.is_committed_by(caller.tag) {
+                (home, word)
+            } else {
+                match table.look_further(&caller, word, lines, &request()) {
+                    Next::Found(slot, word) => (slot, word),
+                    Next::Answer(verdict) => return verdict,
+                    Next::Again => continue,
+                }
+            };
+            match kind.charge(word.state(), at, cost) {
+                Charge::Admitted { state, remaining, resets_in } => {
+                    if slot.swap(word, Word::committed(caller.tag, state)) {
+                        let receipt = Receipt::new(key, state, cost);
+                        return Verdict::Admitted(Standing::new(kind.limit(), remaining, resets_in, receipt));
+                    }
+                }
+                Charge::Refused { state, retry_after, .. } => {
+                    if state != word.state() {
+                        // The state lay ahead of the clock. If somebody else was faster, it no longer does.
+                        slot.swap(word, Word::committed(caller.tag, state));
+                    }
+                    table.counters.add(Count::Refused);
+                    return Verdict::Refused(Refusal::new(kind.limit(), retry_after, Reason::OverLimit));
+                }
+            }
+        }
+    }
+}
+
 impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of `cost`.
     #[inline]
@@ -77,41 +131,8 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of a cost from 1 to the limit.
     #[inline]
     pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
-        let lines = self.storage.lines();
         let rule = self.rule();
-        let at = rule.moment(now);
-        let caller = Caller::of(key);
-        let request = Request { rule, at, key, cost };
-        // A table has at least two lines, so each caller has its own; the compiler need not believe it.
-        let Some(first) = caller.first_line(lines) else { return self.no_line(&request) };
-        loop {
-            let home = Slot::of(first, caller.home);
-            let word = home.load();
-            let (slot, word) = if word.is_committed_by(caller.tag) {
-                (home, word)
-            } else {
-                match self.look_further(&caller, word, lines, &request) {
-                    Next::Found(slot, word) => (slot, word),
-                    Next::Answer(verdict) => return verdict,
-                    Next::Again => continue,
-                }
-            };
-            let charge = rule.charge(word.state(), at, cost);
-            match charge {
-                Charge::Admitted { state, .. } => {
-                    if slot.swap(word, Word::committed(caller.tag, state)) {
-                        return self.verdict(&request, charge, Basis::Own);
-                    }
-                }
-                Charge::Refused { state, .. } => {
-                    if state != word.state() {
-                        // The state lay ahead of the clock. If somebody else was faster, it no longer does.
-                        slot.swap(word, Word::committed(caller.tag, state));
-                    }
-                    return self.verdict(&request, charge, Basis::Own);
-                }
-            }
-        }
+        rule.visit(Check { table: self, rule, key, now, cost })
     }
 
     #[cold]

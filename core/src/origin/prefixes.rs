@@ -1,3 +1,4 @@
+#[cfg(feature = "alloc")]
 use super::error::OriginError;
 
 /// How much of an address is one caller: the lengths of the prefixes whose hosts share a budget.
@@ -19,6 +20,7 @@ impl Prefixes {
     ///
     /// # Errors
     /// If one is out of its range: a shorter one would make callers of whole providers, or of everybody.
+    #[cfg(feature = "alloc")]
     pub const fn new(v4: u8, v6: u8) -> Result<Self, OriginError> {
         match (v4, v6) {
             (8..=32, 32..=128) => Ok(Self { v4, v6 }),
@@ -44,7 +46,7 @@ impl Default for Prefixes {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use super::*;
 

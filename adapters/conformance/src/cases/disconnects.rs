@@ -46,6 +46,12 @@ async fn until_there_is_room(caller: Caller) -> Reply {
     panic!("there is no room, though nothing is under way");
 }
 
+/// What a response says that remains.
+fn remaining(reply: &Reply) -> usize {
+    let remaining = reply.line("ratelimit").split(';').find_map(|part| part.strip_prefix("r="));
+    remaining.and_then(|remaining| remaining.parse().ok()).unwrap()
+}
+
 /// So many exchanges take long enough for a server to do what is left to do.
 const TRIES: usize = 10_000;
 
@@ -116,24 +122,28 @@ cases! {
 
     /// Who goes away amid a body is charged for the request, and has nothing under way any more.
     async fn half_a_body(stage) {
-        const LIMIT: usize = 50_000;
-        let server = stage.serve(stage.gate(Quota::per_minute(50_000)).in_flight(1)).await;
-        let caller = server.caller(1);
+        let server = stage.serve(stage.gate(Quota::per_minute(50_000)).in_flight(2)).await;
+        let (caller, scene) = (server.caller(1), &server.app.scene);
         let mut connection = caller.connect().await;
         let head = "POST /echo HTTP/1.1\r\nHost: tollgate.test\r\nContent-Length: 1000\r\n\r\nhalf";
         connection.write(head.as_bytes()).await;
-        // The request is under way when another one finds no room.
+        // It has arrived when it was charged beside the requests that are counted here.
         let mut other = caller.connect().await;
-        let mut admitted = 0;
-        while other.send(&Request::get("/")).await.status == 200 {
-            admitted += 1;
-            assert!(admitted < TRIES, "the request with half a body never arrives");
+        let mut counted = 1;
+        while remaining(&other.send(&Request::get("/")).await) == 50_000 - counted {
+            counted += 1;
+            assert!(counted < TRIES, "the request with half a body never arrives");
         }
+        let mut under_way = JoinSet::new();
+        under_way.spawn(async move { caller.get("/slow").await.status });
+        scene.all_arrive(1, &mut under_way).await;
+        assert_eq!(other.send(&Request::get("/")).await.status, 429);
         connection.break_off();
         let reply = until_there_is_room(caller).await;
-        // Those, the one with half a body, and this one.
-        let remaining = LIMIT - admitted - 2;
-        assert_eq!(reply.line("ratelimit"), format!("\"default\";r={remaining};t=60"));
+        // Those, the one with half a body, the slow one, and this one.
+        assert_eq!(remaining(&reply), 50_000 - counted - 3);
+        scene.let_go(1);
+        assert_eq!(under_way.join_all().await, [200]);
     }
 
     /// Who says that it sends no more after its request gets its response, and has paid, or a closed connection.

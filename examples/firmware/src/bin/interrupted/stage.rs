@@ -75,11 +75,12 @@ impl Stage {
         }
     }
 
-    /// How far an insertion of `SAME` is: the slots that restrain somebody, plus what it has used. A claim, whichever
-    /// slot it takes, adds one (a new slot, or the count it inherits), and the charge another.
+    /// How far an insertion of `SAME` is: the slots that restrain somebody, the words that were taken over, and what it
+    /// has used. A claim, whichever slot it takes, adds one (a new slot, or a word with its count), and the charge more.
     pub(crate) fn progress(&self) -> u32 {
         let standing = self.limiter().peek(SAME, self.late());
-        let restraining = self.limiter().occupancy(self.late()).restraining;
-        standing.limit - standing.remaining + u32::try_from(restraining).unwrap_or(u32::MAX)
+        let restraining = self.limiter().occupancy(self.late()).restraining as u64;
+        let words = restraining + self.limiter().counts().inherited;
+        standing.limit - standing.remaining + u32::try_from(words).unwrap_or(u32::MAX)
     }
 }
