@@ -18,3 +18,6 @@ pub(crate) use portable_atomic::{AtomicU64 as Tally, Ordering as TallyOrdering};
 pub(crate) const STRIPES: usize = 8;
 #[cfg(not(target_has_atomic = "64"))]
 pub(crate) const STRIPES: usize = 1;
+
+/// Whether a decision tries its caller's home slot first, in code of its own: not where code is scarce.
+pub(crate) const HOME_FIRST: bool = cfg!(target_has_atomic = "64");

@@ -5,7 +5,7 @@ use crate::flaw;
 use crate::key::Key;
 use crate::line::{Candidates, Line, PLACES, Place, Resolution, Slot, WAYS};
 use crate::quota::{Arithmetic, Charge, Moment, Visit};
-use crate::sync::{Tally, TallyOrdering};
+use crate::sync::{HOME_FIRST, Tally, TallyOrdering};
 use crate::time::Nanos;
 use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
 use crate::word::{Tag, Word};
@@ -67,8 +67,6 @@ impl<S, R> Table<S, R> {
 /// One request on its way through the table.
 struct Check<'t, S, R> {
     table: &'t Table<S, R>,
-    /// The rule for what is rare, so that there is one copy of that code for all kinds.
-    rule: R,
     key: Key,
     now: Nanos,
     cost: u32,
@@ -77,44 +75,40 @@ struct Check<'t, S, R> {
 impl<S: Lines, R: Arithmetic> Visit for Check<'_, S, R> {
     type Output = Verdict;
 
+    /// What nearly every decision comes to: the caller's word is in its home slot, and nobody else is at it. No loop, so
+    /// that nothing has to be kept for a second turn.
     #[inline]
     fn visit<A: Arithmetic>(self, kind: &A) -> Verdict {
-        let Self { table, rule, key, now, cost } = self;
-        let lines = table.storage.lines();
-        let at = kind.moment(now);
+        let Self { table, key, now, cost } = self;
         let caller = Caller::of(key);
-        let request = || Request { rule, at, key, cost };
-        // A table has at least two lines, so each caller has its own; the compiler need not believe it.
-        let Some(first) = caller.first_line(lines) else { return table.no_line(&request()) };
-        loop {
+        let mut seen = None;
+        if let Some(first) = caller.first_line(table.storage.lines()) {
             let home = Slot::of(first, caller.home);
             let word = home.load();
-            let (slot, word) = if word.is_committed_by(caller.tag) {
-                (home, word)
+            if word.is_committed_by(caller.tag) {
+                match kind.charge(word.state(), kind.moment(now), cost) {
+                    Charge::Admitted { state, remaining, resets_in } => {
+                        if home.swap(word, Word::committed(caller.tag, state)) {
+                            let receipt = Receipt::new(key, state, cost);
+                            let standing = Standing::new(kind.limit(), remaining, resets_in, receipt);
+                            return Verdict::Admitted(standing);
+                        }
+                    }
+                    Charge::Refused { state, retry_after, .. } => {
+                        if state != word.state() {
+                            // The state lay ahead of the clock. If somebody else was faster, it no longer does.
+                            home.swap(word, Word::committed(caller.tag, state));
+                        }
+                        table.counters.add(Count::Refused);
+                        let refusal = Refusal::new(kind.limit(), retry_after, Reason::OverLimit);
+                        return Verdict::Refused(refusal);
+                    }
+                }
             } else {
-                match table.look_further(&caller, word, lines, &request()) {
-                    Next::Found(slot, word) => (slot, word),
-                    Next::Answer(verdict) => return verdict,
-                    Next::Again => continue,
-                }
-            };
-            match kind.charge(word.state(), at, cost) {
-                Charge::Admitted { state, remaining, resets_in } => {
-                    if slot.swap(word, Word::committed(caller.tag, state)) {
-                        let receipt = Receipt::new(key, state, cost);
-                        return Verdict::Admitted(Standing::new(kind.limit(), remaining, resets_in, receipt));
-                    }
-                }
-                Charge::Refused { state, retry_after, .. } => {
-                    if state != word.state() {
-                        // The state lay ahead of the clock. If somebody else was faster, it no longer does.
-                        slot.swap(word, Word::committed(caller.tag, state));
-                    }
-                    table.counters.add(Count::Refused);
-                    return Verdict::Refused(Refusal::new(kind.limit(), retry_after, Reason::OverLimit));
-                }
+                seen = Some(word);
             }
         }
+        table.check_everywhere(key, now, cost, seen)
     }
 }
 
@@ -131,8 +125,52 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of a cost from 1 to the limit.
     #[inline]
     pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+        if HOME_FIRST {
+            self.rule().visit(Check { table: self, key, now, cost })
+        } else {
+            self.check_everywhere(key, now, cost, None)
+        }
+    }
+
+    /// The same wherever the caller's word is, or is to be, where its home slot held another's a moment ago, if that was
+    /// `seen`. One copy of this code for all kinds of rules.
+    #[inline(never)]
+    fn check_everywhere(&self, key: Key, now: Nanos, cost: u32, mut seen: Option<Word>) -> Verdict {
+        let lines = self.storage.lines();
         let rule = self.rule();
-        rule.visit(Check { table: self, rule, key, now, cost })
+        let at = rule.moment(now);
+        let caller = Caller::of(key);
+        let request = Request { rule, at, key, cost };
+        // A table has at least two lines, so each caller has its own; the compiler need not believe it.
+        let Some(first) = caller.first_line(lines) else { return self.no_line(&request) };
+        loop {
+            let home = Slot::of(first, caller.home);
+            let word = seen.take().unwrap_or_else(|| home.load());
+            let (slot, word) = if word.is_committed_by(caller.tag) {
+                (home, word)
+            } else {
+                match self.look_further(&caller, word, lines, &request) {
+                    Next::Found(slot, word) => (slot, word),
+                    Next::Answer(verdict) => return verdict,
+                    Next::Again => continue,
+                }
+            };
+            let charge = rule.charge(word.state(), at, cost);
+            match charge {
+                Charge::Admitted { state, .. } => {
+                    if slot.swap(word, Word::committed(caller.tag, state)) {
+                        return self.verdict(&request, charge, Basis::Own);
+                    }
+                }
+                Charge::Refused { state, .. } => {
+                    if state != word.state() {
+                        // The state lay ahead of the clock. If somebody else was faster, it no longer does.
+                        slot.swap(word, Word::committed(caller.tag, state));
+                    }
+                    return self.verdict(&request, charge, Basis::Own);
+                }
+            }
+        }
     }
 
     #[cold]
