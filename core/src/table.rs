@@ -10,34 +10,13 @@ use crate::time::Nanos;
 use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
 use crate::word::{Tag, Word};
 
+mod caller;
+mod overflow;
 pub(crate) mod storage;
 
+use caller::Caller;
+pub use overflow::Overflow;
 use storage::Lines;
-
-/// What happens to a newcomer when each of its sixteen candidate slots restrains somebody.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-#[non_exhaustive]
-pub enum Overflow {
-    /// The least-charged word is taken over and the newcomer starts with its count (Space-Saving: Metwally,
-    /// Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data streams", 2005).
-    /// A caller at its limit is never displaced: if all are, the newcomer is refused. So nobody who is throttled
-    /// can flush its count by sending from many addresses. A caller that is displaced *before* it reached its limit
-    /// may find a free word when it comes back, and so be forgiven what it had used: at worst, if all its
-    /// candidates are charged more than it, it gets its limit again. With 600 Zipf(1.0) callers on 512 slots and a
-    /// limit of 100, half a per cent of the decisions differ from exact ones, and half of these are forgiven
-    /// (`docs/BENCHMARKS.md`).
-    #[default]
-    Inherit,
-    /// The least-charged word is taken over and the newcomer starts afresh; the displaced caller is forgotten.
-    /// Newcomers hardly ever wait, and a flood of them erases counts, in the end even those at their limit. With GCRA
-    /// the newcomer starts with the debt that it took over, since there the debt is the time that must not recur; if
-    /// all debts are whole, it is refused.
-    Forget,
-    /// The newcomer is refused until a word is free.
-    Refuse,
-    /// The newcomer passes uncounted.
-    Admit,
-}
 
 /// Lines of words under one rule.
 pub(crate) struct Table<S, R> {
@@ -509,43 +488,10 @@ enum Next<'t> {
     Again,
 }
 
-/// Where a key says its caller may be: disjoint bits for the tag, the first line and the home slot.
-struct Caller {
-    tag: Tag,
-    line: usize,
-    home: usize,
-}
-
-impl Caller {
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a table's index is cut to its size anyway")]
-    const fn of(key: Key) -> Self {
-        let bits = key.fingerprint();
-        Self { tag: Tag::of(bits), line: (bits as usize) / WAYS, home: bits as usize % WAYS }
-    }
-
-    #[inline]
-    fn first_line<'t>(&self, lines: &'t [Line]) -> Option<&'t Line> {
-        lines.get(self.line & lines.len().wrapping_sub(1))
-    }
-
-    /// The second line's distance from the first depends on the tag alone and is never 0, so that callers with
-    /// one tag and swapped lines have the same candidates.
-    fn candidates<'t>(&self, lines: &'t [Line]) -> Option<Candidates<'t>> {
-        let mask = lines.len().wrapping_sub(1);
-        let first = self.line & mask;
-        let mixed = ((self.tag.bits().wrapping_mul(GOLDEN) >> 32) * mask as u64) >> 32;
-        let second = first ^ (mixed as usize + 1) & mask;
-        Some(Candidates::new((first, lines.get(first)?), (second, lines.get(second)?), self.home, self.tag))
-    }
-}
-
-/// 2⁶⁴ / φ, which spreads consecutive numbers (Knuth, TAOCP 3, §6.4).
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
 #[cfg(not(tollgate_loom))]
 #[cfg(test)]
 mod tests {
+    use super::caller::GOLDEN;
     use super::storage::Fixed;
     use super::*;
     use crate::quota::{Quota, Rule};

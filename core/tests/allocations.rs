@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 use allocation_counter::measure;
-use tollgate::{BoxedLimiter, Credentials, Keyer, Limiter, Nanos, Origin, Overflow, Presented, Quota};
+use tollgate::{
+    BoxedLimiter, Credentials, Keyer, Limiter, Nanos, Origin, Origins, Overflow, Presented, Quota, Source,
+};
 
 fn allocations(work: impl FnOnce()) -> u64 {
     measure(work).count_total
@@ -38,5 +40,21 @@ fn no_decision_allocates() {
         let check = |key, presented, now| _ = std::hint::black_box(boxed.check(key, presented, now));
         assert_eq!(decide(&check), 0, "{overflow:?}");
         assert_eq!(allocations(|| assert!(boxed.sweep(Nanos::MAX) <= 64)), 0);
+    }
+}
+
+#[test]
+fn no_caller_is_found_by_allocating() {
+    let lines = [&b"for=1.1.1.1, for=\"[2001:db8::1]:443\""[..], b"198.51.100.1, 10.0.0.2, , banana"];
+    for source in [Source::XForwardedFor, Source::Forwarded, Source::Header] {
+        let origins: Origins =
+            Origins::from_source(source).trust_network("10.0.0.0/8".parse().unwrap()).build().unwrap();
+        let peer = "10.0.0.1".parse().unwrap();
+        let find = || {
+            for lines in [&lines[..], &lines[..1], &lines[1..], &[]] {
+                std::hint::black_box(origins.origin(peer, lines.iter().copied()));
+            }
+        };
+        assert_eq!(allocations(find), 0, "{source:?}");
     }
 }
