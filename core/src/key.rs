@@ -82,19 +82,21 @@ impl Keyer {
     /// first, with [`Origin`](crate::Origin).
     #[inline]
     pub fn address(&self, address: IpAddr) -> Key {
-        // In one piece, of a length that is known here: a third of the time that the same bytes take in two.
+        // As numbers, which stay in registers: as bytes they are written to memory one by one and waited for there.
+        let mut hasher = self.hasher();
         match address {
             IpAddr::V4(v4) => {
-                let [a, b, c, d] = v4.octets();
-                Key(self.hasher().hash(&[Kind::V4 as u8, a, b, c, d]))
+                hasher.write_u8(Kind::V4 as u8);
+                hasher.write_u32(u32::from_ne_bytes(v4.octets()));
             }
             IpAddr::V6(v6) => {
-                let mut bytes = [Kind::V6 as u8; 17];
-                let [_, rest @ ..] = &mut bytes;
-                *rest = v6.octets();
-                Key(self.hasher().hash(&bytes))
+                let [low, high] = halves(v6.octets()).map(u64::from_le);
+                hasher.write_u8(Kind::V6 as u8);
+                hasher.write_u64(low);
+                hasher.write_u64(high);
             }
         }
+        Key(hasher.finish())
     }
 
     /// The key of some bytes: a user's number, an API key's identity, a radio peer's address.
@@ -118,9 +120,8 @@ impl Keyer {
 
     #[inline]
     fn hasher(&self) -> SipHasher13 {
-        let [low @ .., _, _, _, _, _, _, _, _] = self.seed;
-        let [_, _, _, _, _, _, _, _, high @ ..] = self.seed;
-        SipHasher13::new_with_keys(u64::from_le_bytes(low), u64::from_le_bytes(high))
+        let [low, high] = halves(self.seed);
+        SipHasher13::new_with_keys(low, high)
     }
 
     #[inline]
@@ -142,6 +143,14 @@ impl fmt::Debug for Keyer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Keyer(secret)")
     }
+}
+
+/// Sixteen bytes as two numbers, the lowest byte first.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
+const fn halves(bytes: [u8; 16]) -> [u64; 2] {
+    let whole = u128::from_le_bytes(bytes);
+    [whole as u64, (whole >> 64) as u64]
 }
 
 /// The first byte hashed, so that inputs of different kinds differ.
@@ -191,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_in_one_piece_is_the_same_in_two(seed: [u8; 16], v4: [u8; 4], v6: [u8; 16]) {
+        fn an_address_as_numbers_is_the_same_as_bytes(seed: [u8; 16], v4: [u8; 4], v6: [u8; 16]) {
             let keyer = Keyer::new(seed);
             prop_assert_eq!(keyer.address(v4.into()), keyer.hash(Kind::V4, |hasher| hasher.write(&v4)));
             prop_assert_eq!(keyer.address(v6.into()), keyer.hash(Kind::V6, |hasher| hasher.write(&v6)));

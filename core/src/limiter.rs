@@ -140,6 +140,9 @@ impl RateLimiter<Boxed> {
     }
 }
 
+/// Words that are read ahead: more than a core can wait for at once, and few enough to stay in its first cache.
+const BATCH: usize = 64;
+
 impl<S: Storage> RateLimiter<S> {
     /// Holds callers to another quota from now on; counts stay.
     ///
@@ -190,6 +193,30 @@ impl<S: Storage, R: Arithmetic> RateLimiter<S, R> {
         match self.table.counters.note(presented) {
             Some(service) => Verdict::Exempt(service),
             None => self.table.check_n(key, now, cost),
+        }
+    }
+
+    /// Decides one request of each of these callers, in their order: what [`check`](Self::check) would answer one after
+    /// the other, when nobody presents a credential. A caller that stands twice is charged twice.
+    ///
+    /// The callers' words are read ahead, 64 at a time, so that memory that is not in a cache is waited for once and not
+    /// for each: for those who decide in batches, such as the frames of a network card or the lines of a log.
+    ///
+    /// ```
+    /// use tollgate::{Keyer, Limiter, Nanos, Quota};
+    /// static LIMITER: Limiter<64> = Limiter::new(Quota::per_minute(1));
+    /// let keyer = Keyer::new(*b"sixteen secrets!");
+    /// let (ann, ben) = (keyer.bytes(b"ann"), keyer.bytes(b"ben"));
+    /// let mut passed = 0;
+    /// LIMITER.check_many(&[ann, ben, ann], Nanos(0), |_, verdict| passed += u32::from(verdict.passes()));
+    /// assert_eq!(passed, 2);
+    /// ```
+    pub fn check_many(&self, keys: &[Key], now: Nanos, mut answer: impl FnMut(Key, Verdict)) {
+        for batch in keys.chunks(BATCH) {
+            self.table.read_ahead(batch);
+            for &key in batch {
+                answer(key, self.table.check(key, now, 1));
+            }
         }
     }
 

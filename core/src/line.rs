@@ -121,20 +121,24 @@ impl<'t> Candidates<'t> {
         self.home
     }
 
-    /// The caller's word or somebody's claim for it, looked for in its first line before its second. `home` is what its
-    /// home slot held a moment ago, if that is known. If there is none, `seen` holds the words of all places.
+    pub(crate) const fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// The caller's word or somebody's claim for it, looked for in its first line before its second, in both from its
+    /// home slot on. If there is none, `seen` holds the words of all places.
     #[inline]
-    pub(crate) fn find(&self, home: Option<Word>, seen: &mut [Word; PLACES]) -> Option<(Place, Word)> {
-        for step in 0..PLACES {
-            let place = self.start(0) ^ step;
-            let word = match home {
-                Some(word) if step == self.home => word,
-                _ => self.slot(place).load(),
-            };
-            if word.belongs_to(self.tag) {
-                return Some((place, word));
+    pub(crate) fn find(&self, seen: &mut [Word; PLACES]) -> Option<(Place, Word)> {
+        for which in 0..2 {
+            let start = self.start(which);
+            for step in 0..WAYS {
+                let place = start + (self.home + step) % WAYS;
+                let word = self.slot(place).load();
+                if word.belongs_to(self.tag) {
+                    return Some((place, word));
+                }
+                seen[place % PLACES] = word;
             }
-            seen[place % PLACES] = word;
         }
         None
     }
@@ -166,9 +170,9 @@ impl<'t> Candidates<'t> {
                 // the claims were written by other, relaxed operations. Without it two words get committed.
                 fence(Ordering::SeqCst);
             }
-            for other in (0..PLACES).filter(|&other| other != place) {
-                let word = self.slot(other).load();
-                if !word.belongs_to(self.tag) {
+            for other in 0..PLACES {
+                let word = Slot::of(self.lines[other / WAYS], other).load();
+                if !word.belongs_to(self.tag) || other == place {
                     continue;
                 }
                 if !word.is_claim() || other < place {

@@ -1,6 +1,5 @@
 #![expect(
     clippy::unused_self,
-    clippy::trivially_copy_pass_by_ref,
     reason = "every kind of rule has the same functions, whatever it needs of itself"
 )]
 

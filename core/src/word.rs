@@ -85,8 +85,15 @@ impl Word {
         self.0 == 0
     }
 
+    /// Whether it is a claim or what one left behind: rare, and short-lived or over soon.
+    #[inline]
+    pub(crate) const fn is_of_a_claim(self) -> bool {
+        self.0 & CLAIM != 0
+    }
+
+    #[inline]
     pub(crate) const fn is_claim(self) -> bool {
-        self.0 & CLAIM != 0 && !self.is_residue()
+        self.is_of_a_claim() && !self.is_residue()
     }
 
     pub(crate) const fn is_residue(self) -> bool {

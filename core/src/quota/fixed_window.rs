@@ -65,13 +65,13 @@ impl FixedWindow {
 
     #[inline]
     pub(super) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
-        let state = self.settled(state, at);
         let (start, count) = self.layout.parts(state);
         let window = self.window as u64;
         let (start, count, ends_in) = match self.layout.side(state, at) {
-            Side::Past(age) if age >= window => (self.layout.now(at), 0, window),
-            Side::Past(age) => (start, count, window - age),
-            Side::Ahead(lead) => (start, count, window + lead),
+            Side::Past(age) if age < window => (start, count, window - age),
+            Side::Past(_) => (self.layout.now(at), 0, window),
+            Side::Ahead(lead) if self.layout.keeps(lead, window) => (start, count, window + lead),
+            Side::Ahead(_) => (self.layout.now(at), count, window),
         };
         let ends_in = self.layout.span(ends_in, at);
         match count.checked_add(cost) {
@@ -80,10 +80,11 @@ impl FixedWindow {
                 remaining: self.limit - count,
                 resets_in: ends_in,
             },
-            _ => {
-                let remaining = self.limit.saturating_sub(count);
-                Charge::Refused { state, remaining, retry_after: ends_in }
-            }
+            _ => Charge::Refused {
+                state: self.settled(state, at),
+                remaining: self.limit.saturating_sub(count),
+                retry_after: ends_in,
+            },
         }
     }
 
@@ -126,6 +127,7 @@ impl FixedWindow {
         self.layout.until(self.settled(state, at), at, self.window as u64)
     }
 
+    #[inline]
     pub(super) const fn weight(&self, state: u64, _: Moment) -> u64 {
         self.layout.parts(state).1 as u64
     }

@@ -166,6 +166,7 @@ impl Gcra {
         }
     }
 
+    #[inline]
     pub(super) const fn weight(&self, state: u64, at: Moment) -> u64 {
         lead(state, at)
     }

@@ -113,6 +113,7 @@ impl InFlight {
         if self.is_over(state, at) { Nanos::ZERO } else { self.shortest_wait() }
     }
 
+    #[inline]
     pub(super) const fn weight(&self, state: u64, _: Moment) -> u64 {
         self.layout.parts(state).1 as u64
     }

@@ -136,6 +136,7 @@ impl Penalty {
         self.layout.until(self.settled(state, at), at, self.lasts(self.layout.parts(state).1))
     }
 
+    #[inline]
     pub(super) const fn weight(&self, state: u64, _: Moment) -> u64 {
         self.layout.parts(state).1 as u64
     }

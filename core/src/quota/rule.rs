@@ -245,6 +245,7 @@ macro_rules! arithmetic {
             fn is_dead(&self, state: u64, at: Moment) -> bool { <$rule>::is_dead(self, state, at) }
             fn is_reusable(&self, state: u64, at: Moment) -> bool { <$rule>::is_reusable(self, state, at) }
             fn over_in(&self, state: u64, at: Moment) -> Nanos { <$rule>::over_in(self, state, at) }
+            #[inline]
             fn weight(&self, state: u64, at: Moment) -> u64 { <$rule>::weight(self, state, at) }
             fn fresh(&self, before: Option<u64>, at: Moment) -> u64 { <$rule>::fresh(self, before, at) }
             fn advanced(&self, state: u64) -> u64 { <$rule>::advanced(self, state) }

@@ -197,6 +197,7 @@ impl SlidingWindow {
         }
     }
 
+    #[inline]
     pub(super) const fn weight(&self, state: u64, at: Moment) -> u64 {
         let (at, _) = self.seen_from(state, at);
         let (previous, current) = self.rolled(state, at);

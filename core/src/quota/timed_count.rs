@@ -13,6 +13,10 @@ pub(super) struct TimedCount {
     /// A tick has 2^shift nanoseconds.
     shift: u8,
     count_bits: u8,
+    /// All bits of a time.
+    ring_mask: u64,
+    /// All bits of a count.
+    count_mask: u32,
 }
 
 /// On which side of now a tick lies, and by how many ticks.
@@ -39,7 +43,13 @@ impl TimedCount {
         if count_bits > room {
             return Err(((1_u64 << room) - 1) as u32);
         }
-        Ok(Self { shift: shift as u8, count_bits: count_bits as u8 })
+        let ring_mask = (1 << (STATE_BITS - count_bits)) - 1;
+        Ok(Self {
+            shift: shift as u8,
+            count_bits: count_bits as u8,
+            ring_mask,
+            count_mask: ((1_u64 << count_bits) - 1) as u32,
+        })
     }
 
     #[inline]
@@ -59,13 +69,13 @@ impl TimedCount {
     /// The tick of now, as a state holds it.
     #[inline]
     pub(super) const fn now(&self, at: Moment) -> u64 {
-        at.tick & self.ring_mask()
+        at.tick & self.ring_mask
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a count has fewer than 32 bits")]
     #[inline]
     pub(super) const fn parts(&self, state: u64) -> (u64, u32) {
-        (state >> self.count_bits, (state & ((1 << self.count_bits) - 1)) as u32)
+        (state >> self.count_bits, state as u32 & self.count_mask)
     }
 
     #[inline]
@@ -76,15 +86,22 @@ impl TimedCount {
     /// Where a state's time lies.
     #[inline]
     pub(super) const fn side(&self, state: u64, at: Moment) -> Side {
-        let age = at.tick.wrapping_sub(state >> self.count_bits) & self.ring_mask();
-        let half = self.ring_mask() / 2;
-        if age <= half { Side::Past(age) } else { Side::Ahead(self.ring_mask() + 1 - age) }
+        let age = self.age(state, at);
+        let half = self.ring_mask / 2;
+        if age <= half { Side::Past(age) } else { Side::Ahead(self.ring_mask + 1 - age) }
     }
 
     /// Whether `span` ticks have passed since a state's time.
     #[inline]
     pub(super) const fn has_passed(&self, state: u64, at: Moment, span: u64) -> bool {
-        matches!(self.side(state, at), Side::Past(age) if age >= span)
+        // From `span` to half a ring, asked as one question.
+        self.age(state, at).wrapping_sub(span) <= self.ring_mask / 2 - span
+    }
+
+    /// How many ticks a state's time lies before now, around the ring.
+    #[inline]
+    const fn age(&self, state: u64, at: Moment) -> u64 {
+        at.tick.wrapping_sub(state >> self.count_bits) & self.ring_mask
     }
 
     /// The time from now until `span` ticks after a state's time.
@@ -102,16 +119,20 @@ impl TimedCount {
     #[inline]
     pub(super) const fn settled(&self, state: u64, at: Moment, span: u64) -> u64 {
         match self.side(state, at) {
-            Side::Ahead(lead) if lead > span / LEAD && lead > self.skew() => {
-                self.state(self.now(at), self.parts(state).1)
-            }
+            Side::Ahead(lead) if !self.keeps(lead, span) => self.state(self.now(at), self.parts(state).1),
             _ => state,
         }
     }
 
+    /// Whether a lead of so many ticks is left as it is by a rule that measures `span`.
+    #[inline]
+    pub(super) const fn keeps(&self, lead: u64, span: u64) -> bool {
+        lead <= span / LEAD || lead <= self.skew()
+    }
+
     /// How far clocks may disagree, in ticks; on a short ring, as far as it can be told from the past.
     const fn skew(&self) -> u64 {
-        let (skew, most) = (SKEW >> self.shift, self.ring_mask() / 64);
+        let (skew, most) = (SKEW >> self.shift, self.ring_mask / 64);
         if skew < most { skew } else { most }
     }
 
@@ -127,7 +148,7 @@ impl TimedCount {
 
     pub(super) const fn advanced(&self, state: u64) -> u64 {
         let (time, count) = self.parts(state);
-        self.state((time + 1) & self.ring_mask(), count)
+        self.state((time + 1) & self.ring_mask, count)
     }
 
     /// The time from now until `ticks` after the tick of now began.
@@ -142,12 +163,8 @@ impl TimedCount {
     }
 
     pub(super) const fn quarter_ring(&self) -> Nanos {
-        let quarter = (self.ring_mask() + 1) / 4;
+        let quarter = (self.ring_mask + 1) / 4;
         // A ring of long ticks may be longer than all time.
         if quarter.leading_zeros() < self.shift as u32 { Nanos::MAX } else { self.nanos(quarter) }
-    }
-
-    const fn ring_mask(&self) -> u64 {
-        (1 << (STATE_BITS - self.count_bits as u32)) - 1
     }
 }

@@ -1,5 +1,6 @@
+use super::storage::Lines;
 use crate::key::Key;
-use crate::line::{Candidates, Line, WAYS};
+use crate::line::{Candidates, Line, Slot, WAYS};
 use crate::word::Tag;
 
 /// Where a key says its caller may be: disjoint bits for the tag, the first line and the home slot.
@@ -17,9 +18,10 @@ impl Caller {
         Self { tag: Tag::of(bits), line: (bits as usize) / WAYS, home: bits as usize % WAYS }
     }
 
+    /// Where the caller's word is, most of the time.
     #[inline]
-    pub(super) fn first_line<'t>(&self, lines: &'t [Line]) -> Option<&'t Line> {
-        lines.get(self.line & lines.len().wrapping_sub(1))
+    pub(super) fn home_slot<'t>(&self, storage: &'t impl Lines) -> Option<Slot<'t>> {
+        storage.word(self.line, self.home).map(Slot::new)
     }
 
     /// The second line's distance from the first depends on the tag alone and is never 0, so that callers with

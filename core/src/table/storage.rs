@@ -7,11 +7,19 @@ use crate::sync::AtomicU64;
 pub trait Storage: sealed::Lines {}
 
 pub(crate) mod sealed {
-    use super::Line;
+    use super::{AtomicU64, Line};
+    use crate::line::WAYS;
 
     /// Lines of words: a power of two of them, and at least two.
     pub trait Lines {
         fn lines(&self) -> &[Line];
+
+        /// One word; `line` and `way` are cut to what there is.
+        #[inline]
+        fn word(&self, line: usize, way: usize) -> Option<&AtomicU64> {
+            let lines = self.lines();
+            lines.get(line & lines.len().wrapping_sub(1))?.get(way % WAYS)
+        }
     }
 }
 
@@ -58,6 +66,8 @@ mod boxed {
         words: Box<[AtomicU64]>,
         /// Words before the first cache line begins.
         skip: usize,
+        /// How many lines, less one.
+        mask: usize,
     }
 
     /// What the index of a second line is computed for: 256 GiB.
@@ -79,7 +89,7 @@ mod boxed {
             }
             let words = zeroed(lines.checked_mul(WAYS)?.checked_add(WAYS - 1)?)?;
             let skip = words.as_ptr().align_offset(size_of::<Line>());
-            (skip < WAYS).then_some(Self { words, skip })
+            (skip < WAYS).then_some(Self { words, skip, mask: lines - 1 })
         }
     }
 
@@ -89,6 +99,12 @@ mod boxed {
         #[inline]
         fn lines(&self) -> &[Line] {
             self.words.get(self.skip..).unwrap_or_default().as_chunks().0
+        }
+
+        /// Found without the lines, since that is a third of the way.
+        #[inline]
+        fn word(&self, line: usize, way: usize) -> Option<&AtomicU64> {
+            self.words.get(self.skip + (line & self.mask) * WAYS + way % WAYS)
         }
     }
 
