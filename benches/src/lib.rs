@@ -1,6 +1,11 @@
-//! What the measuring programs share: a report of figures beside their targets.
+//! What the measuring programs share: a report of figures beside their targets, rounds, plots, and what is measured.
 
+pub mod apps;
+pub mod plot;
+pub mod rounds;
+pub mod sheet;
 pub mod subjects;
+pub mod trace;
 
 use std::process::ExitCode;
 

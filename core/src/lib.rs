@@ -69,6 +69,7 @@ mod sync;
 mod table;
 mod time;
 mod verdict;
+mod watch;
 mod word;
 mod work;
 
@@ -102,6 +103,7 @@ pub use table::storage::Boxed;
 pub use table::storage::{Fixed, Storage};
 pub use time::Nanos;
 pub use verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
+pub use watch::{Clue, Finding, Lost, Noticed, Seen, Sighting, Watch};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use word::fuzzing;

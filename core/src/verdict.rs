@@ -110,6 +110,12 @@ pub enum Reason {
 }
 
 impl Standing {
+    /// Whether the caller has used at least 80 % of its limit.
+    #[inline]
+    pub const fn is_near_limit(&self) -> bool {
+        self.remaining as u64 * 5 <= self.limit as u64
+    }
+
     pub(crate) const fn new(limit: u32, remaining: u32, resets_in: Nanos, receipt: Receipt) -> Self {
         Self { limit, remaining, resets_in, basis: Basis::Own, receipt }
     }

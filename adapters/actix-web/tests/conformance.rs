@@ -9,7 +9,7 @@ use actix_web::http::StatusCode;
 use actix_web::middleware::Condition;
 use actix_web::web::{self, Bytes};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
-use tollgate_actix_web::{Decided, RequireInternal, RequireInternalLayer, Tollgate};
+use tollgate_actix_web::{Decided, RequireInternal, RequireInternalLayer, Tollgate, throttled};
 use tollgate_conformance::{Adapter, Lack, OWN_FIELDS, Scene, conform, tell};
 
 struct ActixWeb;
@@ -62,7 +62,8 @@ fn routes(config: &mut web::ServiceConfig, app: &tollgate_conformance::App) {
         .route("/slow", web::to(async |scene: web::Data<Scene>| scene.slow().await))
         .route("/fields", web::to(fields))
         .route("/users/{id}", web::to(async |id: web::Path<String>| id.into_inner()))
-        .route("/decision", web::to(decision));
+        .route("/decision", web::to(decision))
+        .route("/throttled", throttled(Arc::clone(&app.gate)));
 }
 
 fn tollgate(app: &tollgate_conformance::App) -> Tollgate {

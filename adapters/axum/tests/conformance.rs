@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::AppendHeaders;
 use axum::routing::any;
 use tokio::net::TcpListener;
-use tollgate_axum::{Decided, RequireInternal, RequireInternalLayer, TollgateLayer};
+use tollgate_axum::{Decided, RequireInternal, RequireInternalLayer, TollgateLayer, throttled};
 use tollgate_conformance::{Adapter, App, OWN_FIELDS, conform, tell};
 
 struct Axum;
@@ -50,6 +50,7 @@ fn router(app: &App) -> Router {
         .route("/fields", any(|| async { (AppendHeaders(OWN_FIELDS), "own") }))
         .route("/users/{id}", any(|Path(id): Path<String>| async move { id }))
         .route("/decision", any(decision))
+        .route("/throttled", throttled(Arc::clone(&app.gate)))
         .layer(DefaultBodyLimit::disable())
         .layer(layer(app));
     let router = match &app.outer {

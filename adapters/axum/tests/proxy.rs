@@ -1,19 +1,15 @@
-//! The listener for proxies that speak the PROXY protocol: over real sockets, and over pipes where the clock is paused.
+//! The listener for proxies that speak the PROXY protocol, with a gate behind it.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::routing::get;
 use axum::serve::{Listener, ListenerExt};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
 use tollgate_axum::{Clock, Gate, ManualClock, Peer, ProxyListener, ProxyProtocol, Quota, TollgateLayer};
 
 const REQUEST: &str = "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
@@ -135,93 +131,4 @@ async fn handlers_that_ask_for_a_socket_address_can_have_it() {
         assert_eq!(answer(PROXY, server, &sent).await, Some((200, caller.into())));
         assert_eq!(status(PROXY, server, &sent).await, Some(429));
     }
-}
-
-/// A listener whose connections are pipes.
-struct Pipes(mpsc::UnboundedReceiver<(DuplexStream, SocketAddr)>);
-
-impl Listener for Pipes {
-    type Io = DuplexStream;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (DuplexStream, SocketAddr) {
-        match self.0.recv().await {
-            Some(accepted) => accepted,
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok((PROXY, 80).into())
-    }
-}
-
-struct Clients(mpsc::UnboundedSender<(DuplexStream, SocketAddr)>);
-
-impl Clients {
-    async fn connect(&self, from: Ipv4Addr, bytes: &str) -> DuplexStream {
-        let (mut client, stream) = duplex(256);
-        client.write_all(bytes.as_bytes()).await.unwrap();
-        self.0.send((stream, (from, 50000).into())).unwrap();
-        client
-    }
-}
-
-fn pipes() -> (Clients, ProxyListener<Pipes>) {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    (Clients(sender), ProxyListener::new(Pipes(receiver), proxies()))
-}
-
-async fn is_closed(client: &mut DuplexStream) -> bool {
-    timeout(Duration::from_millis(1), client.read(&mut [0])).await.is_ok_and(|read| read.unwrap() == 0)
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dropped_accept_loses_no_connection() {
-    let (clients, mut listener) = pipes();
-    let mut client = clients.connect(PROXY, "PROXY TCP4 203.0.").await;
-    assert!(timeout(Duration::from_secs(1), listener.accept()).await.is_err());
-    client.write_all(b"113.7 192.0.2.1 9 80\r\nabc").await.unwrap();
-    let (mut stream, caller) = listener.accept().await;
-    assert_eq!(caller, "203.0.113.7:9".parse().unwrap());
-    let mut body = [0; 3];
-    stream.read_exact(&mut body).await.unwrap();
-    assert_eq!(&body, b"abc");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_silent_peer_is_closed_at_the_deadline() {
-    let (clients, mut listener) = pipes();
-    let mut client = clients.connect(PROXY, "PROXY ").await;
-    let began = Instant::now();
-    tokio::spawn(async move { listener.accept().await });
-    assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
-    assert_eq!(began.elapsed().as_secs(), 5);
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_too_many_silent_peers_the_oldest_are_closed() {
-    let (clients, mut listener) = pipes();
-    let mut silent = Vec::new();
-    for _ in 0..1025 {
-        silent.push(clients.connect(PROXY, "").await);
-    }
-    let _served = clients.connect(PROXY, &header("203.0.113.7")).await;
-    assert_eq!(listener.accept().await.1.ip(), Ipv4Addr::new(203, 0, 113, 7));
-    // The newest two needed room; the 1,023 before them keep theirs.
-    assert!(is_closed(&mut silent[0]).await && is_closed(&mut silent[1]).await);
-    assert!(!is_closed(&mut silent[2]).await && !is_closed(&mut silent[1024]).await);
-}
-
-#[tokio::test(start_paused = true)]
-async fn connections_that_were_served_and_strangers_take_no_room() {
-    let (clients, mut listener) = pipes();
-    let mut silent = clients.connect(PROXY, "").await;
-    for _ in 0..1500 {
-        let _client = clients.connect(PROXY, &header("203.0.113.7")).await;
-        assert_eq!(listener.accept().await.1.ip(), Ipv4Addr::new(203, 0, 113, 7));
-        let _client = clients.connect(STRANGER, "").await;
-        assert_eq!(listener.accept().await.1.ip(), STRANGER);
-    }
-    assert!(!is_closed(&mut silent).await);
 }

@@ -21,6 +21,7 @@ use crate::scene::Scene;
 /// | `/fields` | `own`, with [`OWN_FIELDS`] |
 /// | `/users/{id}` | the id |
 /// | `/decision` | [`tell`], with what the handler was handed |
+/// | `/throttled` | the adapter's report of throttled callers, of `gate` |
 ///
 /// Anything else is the framework's `404`. All of it is behind `gate`, and that behind `outer` if there is one.
 #[derive(Clone, Debug)]

@@ -19,6 +19,7 @@ mod limits;
 mod nested;
 mod outcomes;
 mod peers;
+mod reports;
 mod terms;
 mod vectors;
 mod wire;
@@ -42,6 +43,7 @@ pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         outcomes::CASES,
         changes::CASES,
         disconnects::CASES,
+        reports::CASES,
         bodies::CASES,
         wire::CASES,
     ]

@@ -9,6 +9,8 @@
 //! The result is a table in `target/conformance`, one line for each [`Case`]; `ci/conformance` shows those of all
 //! adapters side by side. What a framework can't do, its adapter names as a [`Lack`], with the reason.
 //!
+//! For tests of one adapter alone there are a [`Caller`] and a gate of [`five`] requests a minute.
+//!
 //! # Example
 //! A test of an adapter, without its routes:
 //! ```no_run
@@ -35,6 +37,7 @@
 
 mod adapter;
 mod app;
+mod caller;
 mod case;
 mod cases;
 mod caught;
@@ -52,9 +55,15 @@ mod stage;
 
 pub use adapter::{Adapter, Lack};
 pub use app::{App, OWN_FIELDS, TOKEN, tell};
+pub use caller::{Caller, HEADER, Received, five};
 pub use case::Case;
 pub use cases::CASES;
 pub use report::{Outcome, Report};
 pub use rule::Rule;
 pub use run::{conform, run};
 pub use scene::Scene;
+
+/// The examples of the guide, which are for all adapters.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/watching.md")]
+struct Guide;

@@ -1,12 +1,12 @@
 //! The responses that a gate gives in place of the application's.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
-use tollgate::{Nanos, Quota, Reason, Refusal};
+use bytes::Bytes;
+use tollgate::{Nanos, Reason, Refusal};
 
 use crate::fields::{Field, Fields, Merge, retry_after};
-use crate::text::{Text, text};
+use crate::name::{Line, Name};
 
 /// A response of the gate's own. An adapter turns it into its framework's type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,12 +14,12 @@ use crate::text::{Text, text};
 pub struct Answer {
     status: u16,
     fields: Option<Fields>,
-    own: heapless::Vec<(&'static str, heapless::String<LONGEST_VALUE>), 5>,
+    own: heapless::Vec<(Name, Cow<'static, str>), 5>,
     /// What a responder adds.
     further: Vec<(String, String, Merge)>,
-    body: heapless::String<LONGEST_BODY>,
-    /// What a responder sends in the body's place.
-    other_body: Option<Cow<'static, str>>,
+    body: Cow<'static, str>,
+    /// Whether the body is the gate's, and not a responder's.
+    has_own_body: bool,
 }
 
 /// How the body of a refusal is written.
@@ -33,10 +33,6 @@ pub enum RefusalBody {
     PlainText,
 }
 
-/// The longest is a challenge with a header's name.
-pub(crate) const LONGEST_VALUE: usize = 128;
-const LONGEST_BODY: usize = 512;
-
 impl Answer {
     /// The status code.
     pub fn status(&self) -> u16 {
@@ -46,20 +42,37 @@ impl Answer {
     /// The fields, that of the content type included.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let keep = |(name, value)| Field { name, value, merge: Merge::Keep };
-        let own = self.own.iter().map(move |(name, value)| keep((*name, value.as_str())));
+        let own = self.own.iter().map(move |(name, value)| keep((name.as_str(), &**value)));
         let further = self.further.iter().map(|(name, value, merge)| Field { name, value, merge: *merge });
         self.fields.iter().flat_map(Fields::iter).chain(own).chain(further)
     }
 
     /// The body, to be sent with any method but HEAD.
     pub fn body(&self) -> &str {
-        self.other_body.as_deref().unwrap_or(&self.body)
+        &self.body
+    }
+
+    /// Gives away all the fields, without a copy, and then the body.
+    pub fn write(self, mut add: impl FnMut(Line)) -> Bytes {
+        if let Some(fields) = self.fields {
+            fields.write(&mut add);
+        }
+        for (name, value) in self.own {
+            add(Line::known(name, bytes(value), Merge::Keep));
+        }
+        for (name, value, merge) in self.further {
+            add(Line::other(name, value, merge));
+        }
+        bytes(self.body)
     }
 
     /// The same with another status code, such as 503; a body of the gate's own says it too.
     pub fn with_status(mut self, status: u16) -> Self {
-        if let Some((before, after)) = self.body.split_once(&*status_member(self.status)) {
-            self.body = text(format_args!("{before}{}{after}", status_member(status)));
+        let member = |status: u16| format!("\"status\":{status}");
+        if self.has_own_body
+            && let Some((before, after)) = self.body.split_once(&member(self.status))
+        {
+            self.body = format!("{before}{}{after}", member(status)).into();
         }
         self.status = status;
         self
@@ -68,7 +81,7 @@ impl Answer {
     /// The same with another body.
     pub fn with_body(self, content_type: impl Into<String>, body: impl Into<Cow<'static, str>>) -> Self {
         let mut answer = self.with_field("content-type", content_type);
-        answer.other_body = Some(body.into());
+        (answer.body, answer.has_own_body) = (body.into(), false);
         answer
     }
 
@@ -81,7 +94,7 @@ impl Answer {
                 fields.iter().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
             self.further.splice(0..0, told);
         }
-        self.own.retain(|(own, _)| *own != name);
+        self.own.retain(|(own, _)| own.as_str() != name);
         self.further.retain(|(further, ..)| *further != name);
         self.further.push((name, value.into(), Merge::Keep));
         self
@@ -90,7 +103,7 @@ impl Answer {
     /// `429 Too Many Requests` (RFC 6585 §4), or what clients of gRPC take for it.
     pub(crate) fn refused(
         policy: &str,
-        quota: Option<Quota>,
+        used_up: Option<&str>,
         refusal: Refusal,
         fields: Option<Fields>,
         wording: Wording,
@@ -98,108 +111,116 @@ impl Answer {
     ) -> Self {
         // Where no wait helps, none is told.
         let wait = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
-        let why = reason(quota, refusal);
-        let seconds = wait.map(|wait| retry_after(wait, wording.resolution));
-        let advice: Text = match seconds {
-            Some(seconds) => text(format_args!(" Try again in {seconds} s.")),
-            None => Text::new(),
+        let why = &*reason(used_up, refusal);
+        let mut number = itoa::Buffer::new();
+        let seconds = wait.map(|wait| number.format(retry_after(wait, wording.resolution)));
+        let (advice, until, unit) = match &seconds {
+            Some(seconds) => (" Try again in ", &**seconds, " s."),
+            None => ("", "", ""),
         };
         if is_grpc {
-            return Self::refused_grpc(&why, &advice, wait, fields, wording);
+            let message = [why, advice, until, unit].concat();
+            return Self::refused_grpc(message, wait, fields, wording);
         }
         let body = match wording.body {
-            RefusalBody::PlainText => text(format_args!("{why}{advice}\n")),
-            RefusalBody::ProblemJson => text(format_args!(
-                "{{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
-                 \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",{},\
-                 \"detail\":\"{why}{advice}\",\"violated-policies\":[\"{policy}\"]}}",
-                status_member(429),
-            )),
+            RefusalBody::PlainText => [why, advice, until, unit, "\n"].concat(),
+            RefusalBody::ProblemJson => {
+                [PROBLEM, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"].concat()
+            }
         };
-        let seconds = seconds.map(|seconds| text::<LONGEST_VALUE>(format_args!("{seconds}")));
         let own = [
-            Some(("content-type", wording.body.content_type())),
-            seconds.as_ref().map(|seconds| ("retry-after", seconds.as_str())),
-            Some(("cache-control", "no-store")),
+            Some((Name::ContentType, Cow::Borrowed(wording.body.content_type()))),
+            seconds.map(|seconds| (Name::RetryAfter, Cow::Owned(seconds.to_owned()))),
+            Some((Name::CacheControl, Cow::Borrowed("no-store"))),
         ];
         Self::new(429, fields, own.into_iter().flatten(), body)
     }
 
     /// A refusal in trailers only: `RESOURCE_EXHAUSTED`, and the milliseconds after which a client that retries by itself
     /// does so (gRPC's A6).
-    fn refused_grpc(
-        why: &str,
-        advice: &str,
-        wait: Option<Nanos>,
-        fields: Option<Fields>,
-        wording: Wording,
-    ) -> Self {
-        let message: heapless::String<LONGEST_VALUE> = text(format_args!("{why}{advice}"));
-        let pushback: Text = match wait {
+    fn refused_grpc(message: String, wait: Option<Nanos>, fields: Option<Fields>, wording: Wording) -> Self {
+        let pushback = match wait {
             Some(wait) => {
                 let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
-                text(format_args!("{}", millis.min(LONGEST_PUSHBACK)))
+                Cow::Owned(millis.min(LONGEST_PUSHBACK).to_string())
             }
             // Whoever gets it does not retry.
-            None => text(format_args!("-1")),
+            None => Cow::Borrowed("-1"),
         };
         let own = [
-            ("content-type", "application/grpc"),
-            ("grpc-status", "8"),
-            ("grpc-message", message.as_str()),
-            ("grpc-retry-pushback-ms", pushback.as_str()),
-            ("cache-control", "no-store"),
+            (Name::ContentType, Cow::Borrowed("application/grpc")),
+            (Name::GrpcStatus, Cow::Borrowed("8")),
+            (Name::GrpcMessage, Cow::Owned(message)),
+            (Name::GrpcRetryPushback, pushback),
+            (Name::CacheControl, Cow::Borrowed("no-store")),
         ];
-        Self::new(200, fields, own.into_iter(), heapless::String::new())
+        Self::new(200, fields, own, "")
     }
 
     /// `401 Unauthorized` (RFC 9110 §15.5.2).
     pub(crate) fn unauthorized(challenge: &str) -> Self {
-        let body = text(format_args!("This route is for our own services: present the secret of one.\n"));
-        Self::new(401, None, [("content-type", PLAIN), ("www-authenticate", challenge)].into_iter(), body)
+        let own =
+            [(Name::ContentType, PLAIN.into()), (Name::WwwAuthenticate, Cow::Owned(challenge.to_owned()))];
+        Self::new(401, None, own, "This route is for our own services: present the secret of one.\n")
     }
 
     /// `500 Internal Server Error`, for a request that must be counted and whose peer is not known. It tells the
     /// caller nothing; the log tells the operator.
     pub(crate) fn no_peer() -> Self {
-        let body = text(format_args!("The server is not set up to take this request; its log says why.\n"));
-        Self::new(500, None, [("content-type", PLAIN)].into_iter(), body)
+        let own = [(Name::ContentType, PLAIN.into())];
+        Self::new(500, None, own, "The server is not set up to take this request; its log says why.\n")
+    }
+
+    /// An answer of the report's.
+    #[cfg(feature = "report")]
+    pub(crate) fn own(status: u16, content_type: &'static str, body: impl Into<Cow<'static, str>>) -> Self {
+        let answer = Self::new(status, None, [(Name::ContentType, content_type.into())], body);
+        Self { has_own_body: false, ..answer }
+    }
+
+    /// The same with one more line.
+    #[cfg(feature = "report")]
+    pub(crate) fn and_field(mut self, name: &str, value: impl Into<String>, merge: Merge) -> Self {
+        self.further.push((name.into(), value.into(), merge));
+        self
     }
 
     /// Of at most five fields.
-    fn new<'a>(
+    fn new(
         status: u16,
         fields: Option<Fields>,
-        own: impl Iterator<Item = (&'static str, &'a str)>,
-        body: heapless::String<LONGEST_BODY>,
+        own: impl IntoIterator<Item = (Name, Cow<'static, str>)>,
+        body: impl Into<Cow<'static, str>>,
     ) -> Self {
-        let own = own.take(5).map(|(name, value)| (name, text(format_args!("{value}")))).collect();
-        Self { status, fields, own, further: Vec::new(), body, other_body: None }
+        let own = own.into_iter().take(5).collect();
+        Self { status, fields, own, further: Vec::new(), body: body.into(), has_own_body: true }
     }
 }
 
-/// Why a request was refused, in a sentence of printable ASCII without quotes, backslashes and percent signs.
-fn reason(quota: Option<Quota>, refusal: Refusal) -> heapless::String<96> {
-    match (refusal.reason, quota) {
-        (Reason::Overflow | Reason::Contended, _) => {
-            text(format_args!("New callers can't be counted at the moment."))
-        }
-        (Reason::Penalty, _) => text(format_args!("Too many requests were refused in a short time.")),
+/// Why a request was refused, in a sentence of printable ASCII without quotes, backslashes and percent signs. `used_up` says
+/// it of a policy's quota.
+fn reason(used_up: Option<&str>, refusal: Refusal) -> Cow<'_, str> {
+    match (refusal.reason, used_up) {
+        (Reason::Overflow | Reason::Contended, _) => "New callers can't be counted at the moment.".into(),
+        (Reason::Penalty, _) => "Too many requests were refused in a short time.".into(),
         (Reason::CostAboveLimit, _) => {
-            text(format_args!("The request costs more than the limit of {} allows at once.", refusal.limit))
+            format!("The request costs more than the limit of {} allows at once.", refusal.limit).into()
         }
-        (_, Some(quota)) => text(format_args!(
-            "The limit of {} requests in {} s is used up.",
-            quota.limit(),
-            Duration::from(quota.window()).as_secs_f64(),
-        )),
-        (_, None) => text(format_args!("The limit of {} requests at once is used up.", refusal.limit)),
+        (_, Some(used_up)) => used_up.into(),
+        (_, None) => format!("The limit of {} requests at once is used up.", refusal.limit).into(),
     }
 }
 
-fn status_member(status: u16) -> heapless::String<16> {
-    text(format_args!("\"status\":{status}"))
+fn bytes(text: Cow<'static, str>) -> Bytes {
+    match text {
+        Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
+        Cow::Owned(text) => Bytes::from(text),
+    }
 }
+
+/// How the body of a problem begins.
+const PROBLEM: &str = "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
+     \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\"detail\":\"";
 
 /// A pushback has 32 bits, signed; a client that can't read one does not retry.
 const LONGEST_PUSHBACK: u64 = i32::MAX as u64;

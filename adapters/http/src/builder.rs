@@ -12,16 +12,19 @@ use tollgate::{
 use crate::answer::{Answer, RefusalBody, Wording};
 use crate::clock::{Clock, Ticker};
 use crate::credential::{CredentialField, MOST_SECRETS, Scheme, is_field_name, is_field_value, is_token68};
-use crate::decision::Decision;
+use crate::decision::{Decision, ServiceName};
 use crate::error::GateError;
 use crate::fields::Styles;
 use crate::gate::{ChargeIf, Gate, MOST_CLASSES, MOST_NETWORKS, Responder};
+use crate::instruments::{Counted, Instruments};
 use crate::mode::{Mode, ModeCell};
+use crate::name::FieldName;
 use crate::notices::Notices;
 use crate::policy::{MOST_POLICIES, Policy};
 use crate::source::Source;
 use crate::tier::{IN_FLIGHT, Texts, Tier};
 use crate::upkeep::Upkeep;
+use crate::watching::{Addresses, Settings, Watching};
 
 /// Settings of a [`Gate`]. Nothing but the quota has to be set.
 ///
@@ -58,6 +61,8 @@ pub struct GateBuilder {
     clock: Clock,
     mode: Mode,
     body: RefusalBody,
+    watching: Option<Settings>,
+    counted: Counted,
     /// Whether all secrets can stand after `Bearer`.
     bearer_secrets: bool,
     /// The first thing that was wrong, for `build` to tell.
@@ -100,6 +105,8 @@ impl GateBuilder {
             clock: Clock::default(),
             mode: Mode::default(),
             body: RefusalBody::default(),
+            watching: Some(Settings::default()),
+            counted: Counted::default(),
             bearer_secrets: true,
             wrong: None,
         }
@@ -295,6 +302,9 @@ impl GateBuilder {
         };
         self.wrong = self.wrong.or(added.err());
         self.bearer_secrets &= is_token68(secret);
+        if !self.counted.services.iter().any(|known| known == name) {
+            self.counted.services.push(name.into());
+        }
         self
     }
 
@@ -330,6 +340,50 @@ impl GateBuilder {
         self
     }
 
+    /// How callers are named in the [report](Gate::throttled) and in the log. The default is [`Addresses::Truncated`].
+    pub fn addresses(self, addresses: Addresses) -> Self {
+        self.watched(|settings| settings.addresses = addresses)
+    }
+
+    /// Says that paths which begin with this are there for own services alone: `/internal/`. A throttled caller that keeps
+    /// asking for them is reported as one that looks like an own service. It closes nothing: that is for
+    /// `RequireInternal`.
+    pub fn internal_route(self, prefix: impl Into<String>) -> Self {
+        let prefix = prefix.into();
+        self.watched(|settings| settings.internal_routes.push(prefix))
+    }
+
+    /// The fields by which the report estimates how many distinct callers stand behind an address. The default are
+    /// `User-Agent`, `X-Forwarded-For`, `Forwarded`, `Cookie`, `Authorization` and `X-Api-Key`, but for the one that carries the
+    /// internal credential. Of a value that is longer than 64 bytes its first and last 32 count; nothing of it is kept.
+    pub fn hint_fields<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        let names = names.into_iter().map(|name| name.as_ref().to_ascii_lowercase()).collect();
+        self.watched(|settings| settings.hint_fields = names)
+    }
+
+    /// Counts what is decided through the facade `metrics`, with the feature of that name: decisions by policy and outcome,
+    /// exempt requests by service, forgeries; and, whenever [`Gate::observe`] is called, how full the tables are, newcomers that
+    /// found no room, and throttled callers by what they look like. No label is ever an address. The recorder that is
+    /// installed when the gate is built is the one.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self) -> Self {
+        self.counted.is_wanted = true;
+        self
+    }
+
+    /// Keeps no list of throttled callers, which takes 32 KiB, and tells the log nothing of them.
+    pub fn without_watch(mut self) -> Self {
+        self.watching = None;
+        self
+    }
+
+    fn watched(mut self, set: impl FnOnce(&mut Settings)) -> Self {
+        if let Some(settings) = &mut self.watching {
+            set(settings);
+        }
+        self
+    }
+
     /// Builds the gate.
     ///
     /// # Errors
@@ -342,7 +396,7 @@ impl GateBuilder {
             return Err(GateError::BearerSecret);
         }
         if !self.field.is_sendable() {
-            return Err(GateError::HeaderName { name: self.field.name });
+            return Err(GateError::HeaderName { name: self.field.name.as_str().into() });
         }
         let origins = self.origins()?;
         let prefixes = origins.prefixes();
@@ -365,6 +419,8 @@ impl GateBuilder {
             .map(|class| tier(class.overflow(overflow)))
             .collect::<Result<Vec<_>, _>>()?;
         all_differ(tiers.iter().chain(&classes).map(|tier| &*tier.name).chain([IN_FLIGHT]))?;
+        let windows = tiers.iter().chain(&classes).map(Tier::enforced_window);
+        let longest_window = windows.max().unwrap_or(Nanos::ZERO);
         let texts = Texts::new(quotas, &tiers, &classes, self.in_flight);
         let enforced = tiers.iter().chain(&classes).map(Tier::enforced_window);
         let ticker = Ticker::new(self.clock.suited_to(texts.quotas.iter().copied().zip(enforced)));
@@ -380,7 +436,10 @@ impl GateBuilder {
         if let Some(penalty) = &penalty {
             penalty.rest(ticker.now());
         }
+        let services = self.counted.services.iter().map(|name| ServiceName::new(name)).collect();
+        let instruments = Instruments::new(self.counted, tiers.iter().chain(&classes));
         Ok(Gate {
+            instruments,
             first: tiers.first().and_then(Tier::kept).map(Arc::clone).ok_or(GateError::FirstForEveryone)?,
             tiers,
             classes,
@@ -394,9 +453,12 @@ impl GateBuilder {
             responder: self.responder,
             styles: self.styles,
             origins: Box::new(origins),
+            source_field: self.source.field().map(FieldName::new),
             source: self.source,
             notices: Notices::new(),
+            watching: self.watching.map(|settings| Watching::new(settings, longest_window)),
             credentials: self.credentials,
+            services,
             challenge: self.field.challenge(),
             field: self.field,
             strips_credential: self.strips_credential,

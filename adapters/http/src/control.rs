@@ -68,10 +68,10 @@ impl Gate {
         let is_refused_inside = inner.is_some_and(|inner| inner.gate != self.id && !inner.passes());
         let is_free = self.refunds_inner_refusals && is_refused_inside
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
-        let now = self.ticker.now();
-        let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
         let mut refunds: heapless::Vec<bool, MOST_POLICIES> = heapless::Vec::new();
         if is_free {
+            let now = self.ticker.now();
+            let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
             refunds.extend(self.chosen(decision.class).zip(decision.standings()).map(refund));
         }
         self.fields_of(decision, &refunds)

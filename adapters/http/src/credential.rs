@@ -1,5 +1,7 @@
 //! Which bytes of a request are its credential.
 
+use crate::name::FieldName;
+
 /// The most secrets that are valid at once: eight services, each amid a rotation.
 pub const MOST_SECRETS: usize = 16;
 
@@ -9,8 +11,7 @@ pub const LONGEST_HEADER_NAME: usize = 64;
 /// The header field that carries a service's secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CredentialField {
-    /// In lower case.
-    pub(crate) name: String,
+    pub(crate) name: FieldName,
     pub(crate) scheme: Scheme,
 }
 
@@ -25,16 +26,16 @@ pub(crate) enum Scheme {
 
 impl CredentialField {
     pub(crate) fn header(name: &str) -> Self {
-        Self { name: name.to_ascii_lowercase(), scheme: Scheme::Whole }
+        Self { name: FieldName::new(name), scheme: Scheme::Whole }
     }
 
     pub(crate) fn bearer() -> Self {
-        Self { name: "authorization".into(), scheme: Scheme::Bearer }
+        Self { name: FieldName::new("authorization"), scheme: Scheme::Bearer }
     }
 
     /// Whether the field can be sent, and its name has a length that a challenge has room for.
     pub(crate) fn is_sendable(&self) -> bool {
-        is_field_name(&self.name)
+        is_field_name(self.name.as_str())
     }
 
     /// What a request presents, given the values of this field's lines.
@@ -56,7 +57,7 @@ impl CredentialField {
     /// The challenge to whoever presents no valid secret (RFC 9110 §11.6.1).
     pub(crate) fn challenge(&self) -> String {
         match self.scheme {
-            Scheme::Whole => format!("Token realm=\"internal\", header=\"{}\"", self.name),
+            Scheme::Whole => format!("Token realm=\"internal\", header=\"{}\"", self.name.as_str()),
             Scheme::Bearer => "Bearer realm=\"internal\"".into(),
         }
     }
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn a_header_is_its_whole_value() {
         let field = CredentialField::header("X-Internal-Token");
-        assert_eq!(field.name, "x-internal-token");
+        assert_eq!(field.name.as_str(), "x-internal-token");
         assert_eq!(field.presented([]), None);
         assert_eq!(field.presented([&b"secret"[..]]), Some(&b"secret"[..]));
         assert_eq!(field.presented([&b""[..]]), Some(NOBODYS));

@@ -1,9 +1,10 @@
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
-use tollgate::{LONGEST_SERVICE, Nanos, Origin, Refusal, Service, Standing, Verdict};
+use tollgate::{Nanos, Origin, Refusal, Service, Standing, Verdict};
 
 use crate::mode::Mode;
-use crate::policy::MOST_POLICIES;
 
 /// What a gate decided about one request: who calls, from where, and what the limit says.
 ///
@@ -30,13 +31,31 @@ pub(crate) enum Outcome {
     Uncounted,
     Exempt(Service),
     /// Where the caller stands with each of the gate's policies.
-    Admitted(heapless::Vec<Standing, MOST_POLICIES>),
+    Admitted(Standings),
     /// By what; and how much remains, which is something if only this request's cost was too much.
     Refused {
         by: By,
         refusal: Refusal,
         remaining: u32,
     },
+}
+
+/// Standings with one policy in place, as most gates have it, so that a decision is short; more are shared by its copies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Standings {
+    One([Standing; 1]),
+    Several(Arc<[Standing]>),
+}
+
+impl Deref for Standings {
+    type Target = [Standing];
+
+    fn deref(&self) -> &[Standing] {
+        match self {
+            Self::One(only) => only,
+            Self::Several(standings) => standings,
+        }
+    }
 }
 
 /// What refused a request.
@@ -136,21 +155,20 @@ impl Identity {
     }
 }
 
-/// The name of a service, as the gate's builder was given it: 1 to 32 bytes, kept in place.
+/// The name of a service, as the gate's builder was given it: 1 to 32 bytes, which its copies share.
 ///
 /// Only a gate makes one, from a secret that it has checked.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct ServiceName(heapless::String<LONGEST_SERVICE>);
+pub struct ServiceName(Arc<str>);
 
 impl ServiceName {
-    /// The core keeps names of the same length, so nothing is cut.
     pub(crate) fn new(name: &str) -> Self {
-        Self(heapless::String::try_from(name).unwrap_or_default())
+        Self(name.into())
     }
 
     /// The name.
     pub fn as_str(&self) -> &str {
-        self.0.as_str()
+        &self.0
     }
 }
 

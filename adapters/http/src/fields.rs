@@ -1,10 +1,10 @@
 //! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them.
 
-use std::fmt;
-
+use bytes::Bytes;
 use tollgate::Nanos;
 
-use crate::text::{List, list, text};
+use crate::name::{Line, Name};
+use crate::policy::MOST_POLICIES;
 
 /// One field of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,13 +39,15 @@ pub(crate) struct Styles {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fields {
     /// Empty where they are not wanted.
-    policies: List,
-    standings: List,
+    policies: Bytes,
+    standings: Bytes,
     /// Limit, remaining, reset.
-    legacy: Option<[Number; 3]>,
+    legacy: Option<[Bytes; 3]>,
 }
 
-type Number = heapless::String<20>;
+/// A member for each policy or one for requests under way, and what separates them. A member is a policy's name of at most
+/// 32 bytes in quotes, two numbers and their labels.
+type List = heapless::String<{ MOST_POLICIES * (64 + 2) }>;
 
 /// Where a caller stands with one policy.
 pub(crate) struct Member<'a> {
@@ -56,58 +58,107 @@ pub(crate) struct Member<'a> {
     pub(crate) more_in: Option<Nanos>,
 }
 
-impl fmt::Display for Member<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\";r={}", self.policy, self.remaining)?;
-        self.more_in.map_or(Ok(()), |wait| write!(f, ";t={}", wait.whole_secs_up()))
-    }
-}
-
 impl Member<'_> {
-    fn legacy(&self) -> [Number; 3] {
+    /// Adds `"default";r=299;t=60`.
+    fn list(&self, list: &mut List) {
+        let mut number = itoa::Buffer::new();
+        push(list, if list.is_empty() { "\"" } else { ", \"" });
+        push(list, self.policy);
+        push(list, "\";r=");
+        push(list, number.format(self.remaining));
+        if let Some(wait) = self.more_in {
+            push(list, ";t=");
+            push(list, number.format(wait.whole_secs_up()));
+        }
+    }
+
+    fn legacy(&self) -> [Bytes; 3] {
         let reset = self.more_in.unwrap_or_default().whole_secs_up();
-        [u64::from(self.limit), u64::from(self.remaining), reset].map(|number| text(format_args!("{number}")))
+        [u64::from(self.limit), u64::from(self.remaining), reset].map(number)
     }
 }
 
 impl Fields {
     /// The fields of a gate with these policies; none if no style is wanted.
-    pub(crate) fn new(styles: Styles, policies: &List, standings: &[Member<'_>]) -> Option<Self> {
+    pub(crate) fn new(styles: Styles, policies: &Bytes, standings: &[Member<'_>]) -> Option<Self> {
         let Styles { draft, legacy } = styles;
         let share =
             |member: &&Member<'_>| (u64::from(member.remaining) << 32) / u64::from(member.limit.max(1));
-        let closest = standings.iter().min_by_key(share);
+        let closest = || standings.iter().min_by_key(share);
         (draft || legacy).then(|| Self {
-            policies: if draft { policies.clone() } else { List::new() },
-            standings: if draft { list(standings.iter()) } else { List::new() },
-            legacy: closest.filter(|_| legacy).map(Member::legacy),
+            policies: if draft { policies.clone() } else { Bytes::new() },
+            standings: if draft { list(standings) } else { Bytes::new() },
+            legacy: if legacy { closest().map(Member::legacy) } else { None },
         })
     }
 
     /// The value of `RateLimit-Policy`: each policy's name, how much (`q`) and in how many seconds (`w`, rounded up,
     /// left out for windows below one second).
     pub fn rate_limit_policy(&self) -> &str {
-        &self.policies
+        text(&self.policies)
     }
 
     /// The value of `RateLimit`: how much remains (`r`) under each policy, and after how many seconds there is more
     /// (`t`, rounded up). A refusal tells of the policy that refused.
     pub fn rate_limit(&self) -> &str {
-        &self.standings
+        text(&self.standings)
     }
 
     /// The fields to write.
     pub fn iter(&self) -> impl Iterator<Item = Field<'_>> {
-        let lists = [("ratelimit-policy", &self.policies), ("ratelimit", &self.standings)].into_iter();
+        let lists = [(Name::RateLimitPolicy, &self.policies), (Name::RateLimit, &self.standings)].into_iter();
         let lists = lists.filter(|(_, list)| !list.is_empty());
-        let lists = lists.map(|(name, value)| Field { name, value, merge: Merge::Append });
+        let lists = lists.map(|(name, value)| Field {
+            name: name.as_str(),
+            value: text(value),
+            merge: Merge::Append,
+        });
         let legacy = LEGACY.into_iter().zip(self.legacy.iter().flatten());
-        lists.chain(legacy.map(|(name, value)| Field { name, value, merge: Merge::Keep }))
+        lists.chain(legacy.map(|(name, value)| Field {
+            name: name.as_str(),
+            value: text(value),
+            merge: Merge::Keep,
+        }))
+    }
+
+    /// The same by value, without a copy.
+    pub fn write(self, mut add: impl FnMut(Line)) {
+        for (name, list) in [(Name::RateLimitPolicy, self.policies), (Name::RateLimit, self.standings)] {
+            if !list.is_empty() {
+                add(Line::known(name, list, Merge::Append));
+            }
+        }
+        for (name, value) in LEGACY.into_iter().zip(self.legacy.into_iter().flatten()) {
+            add(Line::known(name, value, Merge::Keep));
+        }
     }
 }
 
+/// The members, separated.
+fn list(members: &[Member<'_>]) -> Bytes {
+    let mut list = List::new();
+    for member in members {
+        member.list(&mut list);
+    }
+    Bytes::copy_from_slice(list.as_bytes())
+}
+
+fn push(list: &mut List, text: &str) {
+    let pushed = list.push_str(text);
+    debug_assert!(pushed.is_ok(), "{text} does not fit");
+}
+
+fn number(number: u64) -> Bytes {
+    Bytes::copy_from_slice(itoa::Buffer::new().format(number).as_bytes())
+}
+
+/// What a gate has written is text.
+fn text(value: &Bytes) -> &str {
+    str::from_utf8(value).unwrap_or_default()
+}
+
 /// What many servers said before there was a draft; the reset is in seconds from now.
-const LEGACY: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+const LEGACY: [Name; 3] = [Name::Limit, Name::Remaining, Name::Reset];
 
 /// The seconds for `Retry-After` (RFC 9110 §10.2.3): rounded up, at least 1.
 ///
@@ -133,5 +184,25 @@ mod tests {
         let resolution = Nanos::from_millis(4);
         assert_eq!(retry_after(Nanos::from_millis(995), resolution), 1);
         assert_eq!(retry_after(Nanos::from_millis(998), resolution), 2);
+    }
+
+    #[test]
+    fn members_are_as_formatted() {
+        let name = "n".repeat(32);
+        let waits = [None, Some(Nanos::ZERO), Some(Nanos::from_millis(1_001)), Some(Nanos(u64::MAX))];
+        let numbers = [0, 9, 10, 299, u32::MAX];
+        for (policy, remaining, more_in) in ["default", &*name].into_iter().flat_map(|policy| {
+            numbers.into_iter().flat_map(move |remaining| waits.map(move |wait| (policy, remaining, wait)))
+        }) {
+            let t = more_in.map_or(String::new(), |wait| format!(";t={}", wait.0.div_ceil(1_000_000_000)));
+            let expected = format!("\"{policy}\";r={remaining}{t}");
+            let member = || Member { policy, limit: u32::MAX, remaining, more_in };
+            assert_eq!(text(&list(&[member()])), expected);
+            let all = list(&[member(), member(), member(), member()]);
+            assert_eq!(text(&all), [&*expected; MOST_POLICIES].join(", "));
+            let reset = more_in.map_or(0, |wait| wait.0.div_ceil(1_000_000_000)).to_string();
+            let legacy = member().legacy();
+            assert_eq!([0, 1, 2].map(|at| text(&legacy[at])), ["4294967295", &remaining.to_string(), &reset]);
+        }
     }
 }

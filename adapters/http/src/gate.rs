@@ -11,9 +11,11 @@ use tollgate::{
 use crate::answer::{Answer, Wording};
 use crate::clock::{Clock, Ticker};
 use crate::credential::{CredentialField, MOST_SECRETS, Scheme};
-use crate::decision::{By, Decision, Identity, NoPeer, Outcome, ServiceName};
+use crate::decision::{By, Decision, Identity, NoPeer, Outcome, ServiceName, Standings};
 use crate::fields::Styles;
+use crate::instruments::Instruments;
 use crate::mode::{Mode, ModeCell};
+use crate::name::FieldName;
 use crate::notices::Notices;
 use crate::permit::Permit;
 use crate::policy::MOST_POLICIES;
@@ -22,6 +24,7 @@ use crate::source::Source;
 use crate::terms::Plan;
 use crate::tier::{Texts, Tier};
 use crate::upkeep::Upkeep;
+use crate::watching::Watching;
 
 /// Decides requests and words the answers. Build one in one small function, share it by `Arc`.
 ///
@@ -53,8 +56,14 @@ pub struct Gate {
     pub(crate) styles: Styles,
     pub(crate) origins: Box<Origins<MOST_NETWORKS>>,
     pub(crate) source: Source,
+    /// The source's field.
+    pub(crate) source_field: Option<FieldName>,
     pub(crate) notices: Notices,
+    pub(crate) watching: Option<Watching>,
+    pub(crate) instruments: Option<Instruments>,
     pub(crate) credentials: Box<Credentials<MOST_SECRETS>>,
+    /// Their names.
+    pub(crate) services: Vec<ServiceName>,
     pub(crate) field: CredentialField,
     pub(crate) challenge: String,
     pub(crate) keyer: Keyer,
@@ -91,7 +100,7 @@ impl Gate {
     /// `peer` is the socket's peer address. Of the request's fields the credential's is looked at, and the one in
     /// which callers' addresses are found.
     ///
-    /// Nothing is allocated and no lock is taken, but for a sweep of the table that is due every few days and runs
+    /// No lock is taken and nothing is allocated, but for where the caller stands with each of several policies, and for a sweep of the table that is due every few days and runs
     /// in a thread of its own.
     ///
     /// # Errors
@@ -163,10 +172,16 @@ impl Gate {
                     let in_flight = self.in_flight.as_ref().filter(|_| is_entering);
                     (decision.outcome, entered) =
                         self.count(&decision, &keys, presented, plan.cost, in_flight);
+                    if let Some(watching) = &self.watching {
+                        watching.look(self, &decision, keys.caller, presented, fields);
+                    }
                 }
                 None if decision.mode == Mode::Shadow => decision.lacks_peer = true,
                 None => return Err(NoPeer),
             },
+        }
+        if let Some(instruments) = &self.instruments {
+            instruments.count(self, &decision);
         }
         Ok((decision, entered))
     }
@@ -176,8 +191,8 @@ impl Gate {
     /// # Security
     /// See [`Origins::origin`].
     pub fn origin(&self, peer: IpAddr, fields: &(impl RequestFields + ?Sized)) -> Origin {
-        match self.source.field() {
-            Some(name) => self.origins.origin(peer, fields.lines(name)),
+        match &self.source_field {
+            Some(name) => self.origins.origin(peer, fields.named(name)),
             None => self.origins.origin(peer, []),
         }
     }
@@ -207,7 +222,7 @@ impl Gate {
 
     /// The name of the field that carries a service's secret, in lower case. Only this exact name counts.
     pub fn credential_header(&self) -> &str {
-        &self.field.name
+        self.field.name.as_str()
     }
 
     /// The quota that each caller is held to, the builder's.
@@ -243,7 +258,7 @@ impl Gate {
     }
 
     fn verify(&self, fields: &(impl RequestFields + ?Sized)) -> Presented {
-        self.credentials.verify(self.field.presented(fields.lines(&self.field.name)))
+        self.credentials.verify(self.field.presented(fields.named(&self.field.name)))
     }
 
     /// The class of this name.
@@ -261,14 +276,14 @@ impl Gate {
 
     /// Whose budgets a request uses; `None` if that can't be told.
     fn keys(&self, origin: Option<Origin>, plan: &Plan) -> Option<Keys> {
-        let scoped = self
-            .chosen(plan.class)
-            .take(1)
-            .map(|tier| tier.key(&self.keyer, origin, plan.caller, plan.scope));
-        let others =
-            self.chosen(plan.class).skip(1).map(|tier| tier.key(&self.keyer, origin, plan.caller, None));
-        let policies = scoped.chain(others).collect::<Option<_>>()?;
-        let caller = self.tiers.first()?.key(&self.keyer, origin, plan.caller, None)?;
+        let key = |tier: &Tier| tier.key(&self.keyer, origin, plan.caller);
+        // Those of classes are the same.
+        let caller = key(self.tiers.first()?)?;
+        let first = plan.scope.map_or(caller, |scope| {
+            self.keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
+        });
+        let others = self.tiers.iter().skip(1).map(key);
+        let policies = std::iter::once(Some(first)).chain(others).collect::<Option<_>>()?;
         Some(Keys { caller, policies })
     }
 
@@ -311,7 +326,7 @@ impl Gate {
         let outcome = if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
             match only.check(key, presented, now, cost) {
                 Verdict::Exempt(service) => Outcome::Exempt(service),
-                Verdict::Admitted(standing) => Outcome::Admitted(heapless::Vec::from_array([standing])),
+                Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing])),
                 Verdict::Refused(refusal) => self.refused(decision, keys, 0, refusal, cost),
             }
         } else {
@@ -320,7 +335,9 @@ impl Gate {
             let limits: heapless::Vec<(&dyn Limit, Key), MOST_POLICIES> = limits.collect();
             match check_list(&limits, presented, now, cost) {
                 AllVerdict::Exempt(service) => Outcome::Exempt(service),
-                AllVerdict::Admitted(standings) => Outcome::Admitted(standings),
+                AllVerdict::Admitted(standings) => {
+                    Outcome::Admitted(Standings::Several(Arc::from(&standings[..])))
+                }
                 AllVerdict::Refused { by, refusal } => self.refused(decision, keys, by, refusal, cost),
             }
         };
@@ -359,7 +376,9 @@ impl Gate {
             Presented::Absent => Identity::Absent,
             Presented::Forged => Identity::Forged,
             Presented::Service(service) => {
-                Identity::Service(ServiceName::new(self.credentials.name(service)))
+                let name = self.credentials.name(service);
+                let ready = self.services.iter().find(|service| service.as_str() == name);
+                Identity::Service(ready.cloned().unwrap_or_else(|| ServiceName::new(name)))
             }
         }
     }

@@ -24,46 +24,91 @@
 //! assert!(gate.fields(&own).is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//! With a framework most of that is [`Checkpoint`]'s, and that of `v1` (the feature `http-1`).
+//!
+//! # Order
+//! What every adapter does with each request:
+//! 1. Its [`Terms`], if any are said: what it costs, whose budget it uses, or that it is skipped.
+//! 2. A valid credential in the gate's field: the request passes uncounted, and its response carries no fields.
+//! 3. Otherwise the caller is charged, which is the peer's address unless the gate or the terms say another. Without a peer
+//!    the answer is 500, and the log says how the peer's address gets into a request in the framework at hand.
+//! 4. Over the limit: 429 at once, and the application does not see the request. A forged credential is no
+//!    exception, so a forger gets 401 from internal routes while its budget lasts, and then 429.
+//! 5. Otherwise the application answers. The charge stays or is given back, as [`GateBuilder::charge_if`] says, and the
+//!    response gets the fields `RateLimit-Policy` and `RateLimit`. If it has them already they are added to; nothing is
+//!    overwritten.
+//!
+//! The decision is in the extensions of a request that passes and of a refusal's response. A request whose client went away
+//! stays charged and is no longer under way.
+//!
+//! A guard of internal routes asks step 2 alone and answers anybody else with 401. Inside the limits of its own gate it heeds
+//! that decision, and compares nothing again.
+//!
+//! # Several gates
+//! A request that passes one gate twice is counted twice. Of two gates, each counts what reaches it, also what the inner one
+//! refuses, unless the outer one is told to give that back ([`GateBuilder::refund_inner_refusals`]). Where requests must keep
+//! several limits at once, let one gate have several policies ([`GateBuilder::policy`]).
+//!
+//! # Deployment caveat
+//! Behind a proxy the peer is the proxy, and all its callers share one budget, unless the gate is told which field names
+//! them and whom to trust: [`GateBuilder::source`], and the guide
+//! [Behind a proxy](https://github.com/tollgate-rs/tollgate/blob/main/docs/behind-a-proxy.md).
+//!
+//! # Not here
+//! Waiting until a request is admitted. A server that lets the refused wait holds a connection for each, which is what
+//! an attacker wants; it answers when to come back instead. A client or a worker that limits itself has
+//! [`Refusal::retry_after`] to sleep for.
 
 mod answer;
 mod builder;
+mod checkpoint;
 mod clock;
 mod control;
 mod credential;
 mod decision;
 mod error;
 mod fields;
+mod future;
 mod gate;
+mod instruments;
 mod mode;
+mod name;
 mod notices;
 mod permit;
 mod policy;
 mod request;
 mod respond;
+mod settled;
 mod source;
 mod terms;
-mod text;
 mod tier;
 mod upkeep;
 #[cfg(feature = "http-1")]
 pub mod v1;
+mod watching;
 
 pub use answer::{Answer, RefusalBody};
 pub use builder::GateBuilder;
+pub use checkpoint::{Checkpoint, Entry};
 pub use clock::{Clock, ManualClock};
 pub use control::ChangeError;
 pub use credential::{LONGEST_HEADER_NAME, MOST_SECRETS};
 pub use decision::{Decision, Identity, NoPeer, ServiceName};
 pub use error::GateError;
 pub use fields::{Field, Fields, Merge};
+pub use future::ResponseFuture;
 pub use gate::{Gate, MOST_CLASSES, MOST_NETWORKS};
 pub use mode::Mode;
+pub use name::{FieldName, Line, NAMES};
 pub use permit::Permit;
 pub use policy::{LONGEST_POLICY_NAME, MOST_POLICIES, Policy};
 pub use request::RequestFields;
+pub use settled::{Settled, Settling};
 pub use source::Source;
 pub use terms::Terms;
 pub use tollgate::{
-    Basis, BoxedLimiter, BuildError, CredentialError, Keyer, Nanos, Origin, OriginError, Overflow, Prefixes,
-    Presented, Quota, QuotaError, Reason, Refusal, Service, SetQuotaError, Standing, Verdict,
+    Basis, BoxedLimiter, BuildError, Clue, CredentialError, Finding, Keyer, Lost, Nanos, Origin, OriginError,
+    Overflow, Prefixes, Presented, Quota, QuotaError, Reason, Refusal, Service, SetQuotaError, Standing,
+    Verdict,
 };
+pub use watching::{Addresses, Held, Report, Throttled};

@@ -1,3 +1,5 @@
+use crate::name::FieldName;
+
 /// A request's header fields, as a gate asks for them: what an adapter implements for its framework's type.
 ///
 /// ```
@@ -12,6 +14,17 @@ pub trait RequestFields {
     /// # Security
     /// Every line, or what is left out can't be seen to be there: two credentials at once are nobody's.
     fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]>;
+
+    /// The same of a name that is ready to be looked up, for types that find it faster so.
+    fn named<'r>(&'r self, name: &'r FieldName) -> impl DoubleEndedIterator<Item = &'r [u8]> {
+        self.lines(name.as_str())
+    }
+
+    /// The path as the client wrote it, if it is known. A gate decides nothing by it; the report of throttled callers
+    /// tells who asks for internal routes.
+    fn path(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Pairs of names and values, in any case.

@@ -37,7 +37,8 @@ impl Gate {
             Outcome::Uncounted | Outcome::Exempt(_) => None,
             Outcome::Admitted(standings) => {
                 let refunds = refunds.iter().copied().chain(iter::repeat(false));
-                let own = chosen.zip(standings).zip(refunds).filter(|((tier, _), _)| tier.is_of_callers());
+                let own =
+                    chosen.zip(standings.iter()).zip(refunds).filter(|((tier, _), _)| tier.is_of_callers());
                 let members = own.map(|((tier, standing), is_refunded)| {
                     let refund = if is_refunded { standing.receipt.cost() } else { 0 };
                     let remaining = standing.remaining.saturating_add(refund).min(standing.limit);
@@ -69,18 +70,18 @@ impl Gate {
         let refusal = decision.refusal().filter(|_| decision.gate == self.id)?;
         let Outcome::Refused { by, .. } = decision.outcome else { return None };
         let texts = self.texts.load();
-        let (policy, quota) = match by {
+        let (policy, used_up) = match by {
             By::InFlight => (IN_FLIGHT, None),
             By::Policy(by) => {
                 let index = match decision.class {
                     Some(class) if by == 0 => self.tiers.len() + usize::from(class),
                     _ => by,
                 };
-                (&*self.chosen(decision.class).nth(by)?.name, texts.quotas.get(index).copied())
+                (&*self.chosen(decision.class).nth(by)?.name, texts.used_up.get(index).map(String::as_str))
             }
         };
         let is_grpc = fields.lines("content-type").next().is_some_and(is_of_grpc);
-        let answer = Answer::refused(policy, quota, refusal, self.fields(decision), self.wording, is_grpc);
+        let answer = Answer::refused(policy, used_up, refusal, self.fields(decision), self.wording, is_grpc);
         Some(match &self.responder {
             Some(respond) if !is_grpc => respond(answer, decision),
             _ => answer,

@@ -1,7 +1,9 @@
 //! A gate's limits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use tollgate::{
     BoxedLimiter, BuildError, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented, Quota,
     Receipt, Standing, Verdict,
@@ -9,7 +11,6 @@ use tollgate::{
 
 use crate::error::GateError;
 use crate::policy::{Policy, Sharers};
-use crate::text::{List, Text, list, text};
 use crate::upkeep::Upkeep;
 
 /// A policy with its budgets.
@@ -61,15 +62,9 @@ impl Tier {
         }
     }
 
-    /// Whose budget a request uses. A `caller` and a `scope` take the place of the address, and add to it, where budgets
-    /// are callers'; those of networks are by address alone. `None` if the address is needed and not known.
-    pub(crate) fn key(
-        &self,
-        keyer: &Keyer,
-        origin: Option<Origin>,
-        caller: Option<Key>,
-        scope: Option<Key>,
-    ) -> Option<Key> {
+    /// Whose budget a request uses. A `caller` takes the place of the address where budgets are callers'; those of networks
+    /// are by address alone. `None` if the address is needed and not known.
+    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<Origin>, caller: Option<Key>) -> Option<Key> {
         let Budgets::Networks { prefixes, are_callers, .. } = self.budgets else {
             return Some(Key::from_fingerprint(0));
         };
@@ -77,13 +72,7 @@ impl Tier {
         if !are_callers {
             return address();
         }
-        let caller = caller.or_else(address)?;
-        Some(match scope {
-            Some(scope) => {
-                keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
-            }
-            None => caller,
-        })
+        caller.or_else(address)
     }
 
     /// Whether nobody shares the budgets, so that whoever is over one has used it up.
@@ -165,7 +154,9 @@ pub(crate) struct Texts {
     /// Of the gate's policies and then of its classes.
     pub(crate) quotas: Vec<Quota>,
     /// `RateLimit-Policy` for the gate's own quota and for each class.
-    pub(crate) lists: Vec<List>,
+    pub(crate) lists: Vec<Bytes>,
+    /// What a refusal says of each of the quotas.
+    pub(crate) used_up: Vec<String>,
 }
 
 impl Texts {
@@ -174,11 +165,15 @@ impl Texts {
         let mut members = tiers.iter().chain(classes).zip(&quotas).map(member);
         let first: Vec<_> = members.by_ref().take(tiers.len()).collect();
         let further = first.iter().skip(1).cloned();
-        let under_way =
-            in_flight.map(|most| text(format_args!("\"{IN_FLIGHT}\";q={most};qu=\"concurrent-requests\"")));
-        let of = |first: Text| list(std::iter::once(first).chain(further.clone()).chain(under_way.clone()));
+        let under_way = in_flight.map(|most| format!("\"{IN_FLIGHT}\";q={most};qu=\"concurrent-requests\""));
+        let of = |first: String| {
+            let all: Vec<_> =
+                std::iter::once(first).chain(further.clone()).chain(under_way.clone()).collect();
+            Bytes::from(all.join(", "))
+        };
         let lists = first.first().cloned().into_iter().chain(members).map(of).collect();
-        Self { quotas, lists }
+        let used_up = quotas.iter().copied().map(used_up).collect();
+        Self { quotas, lists, used_up }
     }
 }
 
@@ -186,14 +181,20 @@ impl Texts {
 pub(crate) const IN_FLIGHT: &str = "in-flight";
 
 /// `"name";q=300;w=60`.
-fn member(name: &str, quota: Quota) -> Text {
+fn member(name: &str, quota: Quota) -> String {
     let (limit, window) = (quota.limit(), quota.window());
     // `w` is an integer above 0. A part of a second is rounded up: whoever paces itself by it is never refused.
     if window.0 < 1_000_000_000 {
-        text(format_args!("\"{name}\";q={limit}"))
+        format!("\"{name}\";q={limit}")
     } else {
-        text(format_args!("\"{name}\";q={limit};w={}", window.whole_secs_up()))
+        format!("\"{name}\";q={limit};w={}", window.whole_secs_up())
     }
+}
+
+/// In printable ASCII without quotes, backslashes and percent signs.
+fn used_up(quota: Quota) -> String {
+    let seconds = Duration::from(quota.window()).as_secs_f64();
+    format!("The limit of {} requests in {seconds} s is used up.", quota.limit())
 }
 
 #[cfg(test)]
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
     use crate::policy::LONGEST_POLICY_NAME;
 
-    fn described(quota: Quota) -> Text {
+    fn described(quota: Quota) -> String {
         member("default", quota)
     }
 
@@ -220,6 +221,6 @@ mod tests {
     fn the_longest_fits() {
         let name = "n".repeat(LONGEST_POLICY_NAME);
         let member = member(&name, Quota::new(u32::MAX, Nanos::MAX));
-        assert_eq!(member, format!("\"{name}\";q=4294967295;w=18446744074").as_str());
+        assert_eq!(member, format!("\"{name}\";q=4294967295;w=18446744074"));
     }
 }

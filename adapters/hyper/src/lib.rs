@@ -2,22 +2,22 @@
 
 mod body;
 mod decided;
-mod future;
-mod head;
 mod internal;
-mod peer;
 mod service;
+#[cfg(feature = "report")]
+mod throttled;
 mod tollgate;
 
 pub use body::ResponseBody;
 pub use decided::decided;
-pub use future::ResponseFuture;
-pub use head::Head;
-pub use internal::{NotInternal, RequireInternal, require_internal};
+pub use internal::{RequireInternal, require_internal};
 pub use service::TollgateService;
+#[cfg(feature = "report")]
+pub use throttled::throttled;
 pub use tollgate::Tollgate;
+pub use tollgate_http::v1::{Head, NotInternal};
 pub use tollgate_http::{
-    Answer, Basis, ChangeError, Clock, Decision, Gate, GateBuilder, GateError, Identity, Keyer, ManualClock,
-    Mode, Nanos, Origin, Overflow, Policy, Quota, Reason, Refusal, RefusalBody, ServiceName, Source,
-    Standing, Terms, Verdict,
+    Addresses, Answer, Basis, ChangeError, Clock, Clue, Decision, Finding, Gate, GateBuilder, GateError,
+    Identity, Keyer, Lost, ManualClock, Mode, Nanos, Origin, Overflow, Policy, Quota, Reason, Refusal,
+    RefusalBody, Report, ResponseFuture, ServiceName, Source, Standing, Terms, Throttled, Verdict,
 };

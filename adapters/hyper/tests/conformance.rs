@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
 use tollgate_conformance::{Adapter, App, OWN_FIELDS, conform, tell};
-use tollgate_hyper::{RequireInternal, Tollgate, decided, require_internal};
+use tollgate_hyper::{RequireInternal, Tollgate, decided, require_internal, throttled};
 
 struct Hyper;
 
@@ -79,7 +79,8 @@ enum Route<'p> {
 
 impl<'p> Route<'p> {
     fn of(path: &'p str) -> Option<Self> {
-        let fixed = ["/", "/internal", "/internal/name", "/echo", "/slow", "/fields", "/decision"];
+        let fixed =
+            ["/", "/internal", "/internal/name", "/echo", "/slow", "/fields", "/decision", "/throttled"];
         let one = |prefix| path.strip_prefix(prefix).filter(|rest| !rest.is_empty() && !rest.contains('/'));
         let fixed = fixed.into_iter().find(|fixed| *fixed == path).map(Self::Fixed);
         fixed.or_else(|| one("/status/").map(Self::Status)).or_else(|| one("/users/").map(Self::Users))
@@ -127,6 +128,7 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response<Fu
             let has_credential = credentials.iter().any(|name| request.headers().contains_key(*name));
             text(tell(decided(&request), has_credential))
         }
+        Some(Route::Fixed("/throttled")) => throttled(&app.gate, &request),
         Some(Route::Status(code)) => empty(StatusCode::from_bytes(code.as_bytes()).unwrap()),
         Some(Route::Users(id)) => text(id.to_owned()),
         Some(Route::Fixed(_)) | None => empty(StatusCode::NOT_FOUND),

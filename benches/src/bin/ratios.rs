@@ -1,38 +1,37 @@
 //! Decisions beside those of other limiters and beside the least that memory allows, in one run: medians of interleaved
-//! rounds, so that a noisy machine hits all alike. Prints a table and writes `target/ratios.tsv`. With `--test` it does
-//! one short round, to see that it runs.
+//! rounds, so that a noisy machine hits all alike. Prints tables and writes `target/ratios.tsv` and `target/gaps.tsv`.
+//!
+//! `ratios spray` does and prints one kind of work alone; `ratios --test` does one short round, to see that it runs.
+//! Works that end with "clock read" include each limiter's own clock; in the others nobody reads one.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::error::Error;
-use std::fmt::Write as _;
-use std::fs;
 use std::hint::black_box;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use benches::rounds::{Contestant, interleaved, median};
+use benches::sheet::Sheet;
 use benches::subjects::{
-    GovernorToldTheTime, GovernorWithClock, Limit, Ours, OursWithClock, Pingora, Subject, Throttlecrab,
-    address, coarse_clock,
+    GovernorToldTheTime, GovernorWithClock, KEYER, Limit, NOW, Ours, OursByFoldhash, OursWithClock, Pingora,
+    Subject, Throttlecrab, address, coarse_clock,
 };
-use comfy_table::Table;
-use comfy_table::presets::ASCII_MARKDOWN;
+use foldhash::quality::SeedableRandomState;
 use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
-use tollgate::{BoxedLimiter, Credentials, Quota};
+use tollgate::{BoxedLimiter, Credentials, Presented, Quota};
 
 const CALLERS: u32 = 1 << 20;
 const CAPACITY: usize = 1 << 21;
 const GENEROUS: u32 = 4_000_000;
 
-/// One subject's name and its round: how many nanoseconds a decision took.
-type Contestant<'s> = (&'static str, Box<dyn Fn() -> f64 + 's>);
+type Outcome = Result<(), Box<dyn Error>>;
 
 struct Run {
     rounds: usize,
@@ -41,65 +40,89 @@ struct Run {
 }
 
 struct Row {
-    work: &'static str,
+    work: String,
     subject: &'static str,
     nanos: f64,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Work = fn(&mut Run) -> Outcome;
+
+/// Each with the number of pieces that a round is cut into. Where nothing has to be warmed up, many short rounds are less
+/// disturbed than a few long ones.
+const WORKS: [(&str, usize, Work); 9] = [
+    ("hot", 16, hot),
+    ("spread", 1, spread),
+    ("batch", 1, batch),
+    ("spray", 1, spray),
+    ("threads", 1, threads),
+    ("clock", 16, clock),
+    ("exemption", 16, exemption),
+    ("building", 1, building),
+    ("gaps", 1, gaps),
+];
+
+fn main() -> Outcome {
     let is_test = env::args().any(|argument| argument == "--test");
+    let wanted = env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let (rounds, decisions) = if is_test { (1, 1 << 10) } else { (21, 1 << 18) };
     let mut run = Run { rounds, decisions, rows: Vec::new() };
-    hot(&mut run)?;
-    spread(&mut run)?;
-    spray(&mut run)?;
-    threads(&mut run)?;
-    clock(&mut run)?;
-    exemption(&mut run)?;
-    building(&mut run)?;
-    let table = run.table();
-    println!("{table}");
-    if !is_test {
-        fs::create_dir_all("target")?;
-        fs::write(Path::new("target/ratios.tsv"), run.tsv())?;
+    for (name, pieces, work) in WORKS {
+        if wanted.as_ref().is_none_or(|wanted| wanted == name) {
+            (run.rounds, run.decisions) = (rounds * pieces, decisions / pieces);
+            work(&mut run)?;
+        }
+    }
+    let sheet = run.sheet();
+    sheet.print();
+    if !is_test && wanted.is_none() {
+        sheet.write("target/ratios.tsv")?;
     }
     Ok(())
 }
 
 /// One caller, whom everybody knows: below its limit, and over it.
-fn hot(run: &mut Run) -> Result<(), Box<dyn Error>> {
+fn hot(run: &mut Run) -> Outcome {
+    let caller = vec![address(7); run.decisions];
     for (work, limit) in [("hot caller admitted", GENEROUS), ("hot caller refused", 1)] {
         let (ours, least) = (Ours::new(limit, 1 << 10)?, Limit::new(1 << 10));
+        let quick = by_foldhash(limit, 1 << 10)?;
         let (governor, pingora) = (GovernorToldTheTime::new(limit), Pingora::new(limit));
         let crab = Throttlecrab::new(limit, 1 << 10);
-        let caller = vec![address(7); run.decisions];
         run.take(
             work,
             vec![
                 ("limit", round(&least, &caller)),
                 ("tollgate", round(&ours, &caller)),
+                ("tollgate, keys by foldhash", round(&quick, &caller)),
+                ("tollgate, key at hand", known(&ours.0, run.decisions)),
                 ("governor", round(&governor, &caller)),
                 ("pingora-limits", round(&pingora, &caller)),
                 ("throttlecrab", round(&crab, &caller)),
             ],
-        );
+        )?;
+        let (ours, governor) = (OursWithClock(ours), GovernorWithClock::new(limit));
+        run.take(
+            &format!("{work}, clock read"),
+            vec![("tollgate", round(&ours, &caller)), ("governor", round(&governor, &caller))],
+        )?;
     }
     Ok(())
 }
 
 /// Many callers, in a table with room for all.
-fn spread(run: &mut Run) -> Result<(), Box<dyn Error>> {
+fn spread(run: &mut Run) -> Outcome {
     for (work, requests) in [
         ("Zipf(1.0) over 2^20 callers", zipf(run.decisions)?),
         ("uniform over 2^20 callers", uniform(run.decisions)),
     ] {
         let (ours, least) = (Ours::new(GENEROUS, CAPACITY)?, Limit::new(CAPACITY));
+        let quick = by_foldhash(GENEROUS, CAPACITY)?;
         let (governor, pingora) = (GovernorToldTheTime::new(GENEROUS), Pingora::new(GENEROUS));
         let crab = Throttlecrab::new(GENEROUS, CAPACITY);
         // Everybody is known before it is measured.
         for caller in 0..CALLERS {
             let address = address(caller);
-            for subject in [&ours as &dyn Subject, &least, &governor, &pingora, &crab] {
+            for subject in [&ours as &dyn Subject, &least, &quick, &governor, &pingora, &crab] {
                 black_box(subject.decide(address));
             }
         }
@@ -108,17 +131,51 @@ fn spread(run: &mut Run) -> Result<(), Box<dyn Error>> {
             vec![
                 ("limit", round(&least, &requests)),
                 ("tollgate", round(&ours, &requests)),
+                ("tollgate, keys by foldhash", round(&quick, &requests)),
                 ("governor", round(&governor, &requests)),
                 ("pingora-limits", round(&pingora, &requests)),
                 ("throttlecrab", round(&crab, &requests)),
             ],
-        );
+        )?;
     }
     Ok(())
 }
 
+/// 64 callers at once, beside the same one after the other.
+fn batch(run: &mut Run) -> Outcome {
+    let requests = uniform(run.decisions);
+    let (single, together, least) =
+        (Ours::new(GENEROUS, CAPACITY)?, Ours::new(GENEROUS, CAPACITY)?, Limit::new(CAPACITY));
+    for caller in 0..CALLERS {
+        for subject in [&single as &dyn Subject, &together, &least] {
+            black_box(subject.decide(address(caller)));
+        }
+    }
+    let many = || {
+        let mut passed = 0;
+        let began = Instant::now();
+        for batch in requests.chunks(64) {
+            let mut keys = [KEYER.address(address(0)); 64];
+            keys.iter_mut().zip(batch).for_each(|(key, &address)| *key = KEYER.address(address));
+            let keys = keys.get(..batch.len()).unwrap_or_default();
+            together.0.check_many(keys, black_box(NOW), |_, verdict| passed += usize::from(verdict.passes()));
+        }
+        let span = began.elapsed();
+        black_box(passed);
+        Ok(mean(span, requests.len()))
+    };
+    run.take(
+        "uniform over 2^20 callers, batches of 64",
+        vec![
+            ("limit", round(&least, &requests)),
+            ("tollgate", round(&single, &requests)),
+            ("tollgate, check_many", Box::new(many)),
+        ],
+    )
+}
+
 /// Every caller is new, and the table is full.
-fn spray(run: &mut Run) -> Result<(), Box<dyn Error>> {
+fn spray(run: &mut Run) -> Outcome {
     let capacity = 1 << 20;
     let (ours, least) = (Ours::new(2, capacity)?, Limit::new(capacity));
     let (governor, pingora) = (GovernorToldTheTime::new(2), Pingora::new(2));
@@ -135,50 +192,83 @@ fn spray(run: &mut Run) -> Result<(), Box<dyn Error>> {
             ("governor", fresh(&governor, run.decisions)),
             ("pingora-limits", fresh(&pingora, run.decisions)),
         ],
-    );
-    Ok(())
+    )
 }
 
-/// The time of a decision in each of two threads at once; halved, since they do twice the work.
-fn threads(run: &mut Run) -> Result<(), Box<dyn Error>> {
+/// Spans over 50 µs between one decision and the next, while every caller is new; an empty loop has those that the
+/// machine makes.
+fn gaps(run: &mut Run) -> Outcome {
+    let decisions = run.decisions * 8;
+    let ours = Ours::new(2, 1 << 20)?;
+    let governor = GovernorToldTheTime::new(2);
+    let empty = |address: IpAddr| !address.is_unspecified();
+    for caller in 0..CALLERS * 2 {
+        black_box(ours.decide(address(caller)));
+    }
+    let mut found: [Vec<Duration>; 3] = Default::default();
+    let mut next = CALLERS * 8;
+    for _ in 0..run.rounds.div_ceil(4) {
+        let callers = next..next.wrapping_add(u32::try_from(decisions)?);
+        next = callers.end;
+        let [of_none, of_ours, of_theirs] = &mut found;
+        of_none.extend(long_gaps(callers.clone(), empty));
+        of_ours.extend(long_gaps(callers.clone(), |address| ours.decide(address)));
+        of_theirs.extend(long_gaps(callers, |address| governor.decide(address)));
+    }
+    let mut sheet = Sheet::new(["spray, subject", "gaps over 50 us", "longest, us"]);
+    for (subject, gaps) in ["an empty loop", "tollgate", "governor"].into_iter().zip(&found) {
+        let longest = gaps.iter().max().copied().unwrap_or_default();
+        sheet.add([subject.into(), gaps.len().to_string(), longest.as_micros().to_string()]);
+    }
+    sheet.print();
+    if run.rounds > 1 { Ok(sheet.write("target/gaps.tsv")?) } else { Ok(()) }
+}
+
+fn long_gaps(callers: std::ops::Range<u32>, mut decide: impl FnMut(IpAddr) -> bool) -> Vec<Duration> {
+    let mut last = Instant::now();
+    let spans = callers.map(|caller| {
+        black_box(decide(address(caller)));
+        let now = Instant::now();
+        now - std::mem::replace(&mut last, now)
+    });
+    spans.filter(|span| *span > Duration::from_micros(50)).collect()
+}
+
+/// The time of a decision in each of two threads at once, halved, since they do twice the work, beside one thread's.
+fn threads(run: &mut Run) -> Outcome {
     let requests = zipf(run.decisions)?;
     let (ours, least, governor) =
         (Ours::new(GENEROUS, CAPACITY)?, Limit::new(CAPACITY), GovernorToldTheTime::new(GENEROUS));
-    run.take(
-        "two threads, Zipf",
-        vec![
-            ("limit", both(&least, &requests)),
-            ("tollgate", both(&ours, &requests)),
-            ("governor", both(&governor, &requests)),
-        ],
-    );
+    let subjects: [(&'static str, &dyn Subject); 3] =
+        [("limit", &least), ("tollgate", &ours), ("governor", &governor)];
+    run.gain("Zipf", &subjects, &requests)?;
     let (ours, governor) = (Ours::new(1, 1 << 10)?, GovernorToldTheTime::new(1));
     let caller = vec![address(7); run.decisions];
-    run.take(
-        "two threads, hot caller refused",
-        vec![("tollgate", both(&ours, &caller)), ("governor", both(&governor, &caller))],
-    );
-    Ok(())
+    let subjects: [(&'static str, &dyn Subject); 3] =
+        [("loads of one word", &Load(AtomicU64::new(1))), ("tollgate", &ours), ("governor", &governor)];
+    run.gain("hot caller refused", &subjects, &caller)
 }
 
-fn clock(run: &mut Run) -> Result<(), Box<dyn Error>> {
-    let ours = OursWithClock(Ours::new(GENEROUS, 1 << 10)?);
-    let governor = GovernorWithClock::new(GENEROUS);
-    let caller = vec![address(7); run.decisions];
-    run.take(
-        "hot caller admitted, clock read",
-        vec![("tollgate", round(&ours, &caller)), ("governor", round(&governor, &caller))],
-    );
+/// The least that two threads can do with one word.
+struct Load(AtomicU64);
+
+impl Subject for Load {
+    fn decide(&self, address: IpAddr) -> bool {
+        black_box(address);
+        // ORDERING: the cost of a load is what is measured; nothing is handed over.
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+fn clock(run: &mut Run) -> Outcome {
     let decisions = run.decisions;
-    let coarse = move || timed(decisions, |_| black_box(coarse_clock()).0 > 0);
-    let precise =
-        move || timed(decisions, |_| black_box(Instant::now()).elapsed().as_nanos() < 1_000_000_000);
-    run.take("a clock alone", vec![("coarse", Box::new(coarse)), ("precise", Box::new(precise))]);
-    Ok(())
+    let coarse = move || Ok(timed(decisions, |_| black_box(coarse_clock()).0 > 0));
+    let precise = move || Ok(timed(decisions, |_| black_box(Instant::now()) > Instant::now()) / 2.0);
+    run.take("a clock alone", vec![("coarse", Box::new(coarse)), ("precise", Box::new(precise))])
 }
 
 /// Four secrets of 64 bytes.
-fn exemption(run: &mut Run) -> Result<(), Box<dyn Error>> {
+fn exemption(run: &mut Run) -> Outcome {
     let mut credentials = Credentials::<4>::default();
     let secrets: Vec<_> = (0..4).map(|n| format!("{n:064}")).collect();
     for secret in &secrets {
@@ -187,11 +277,7 @@ fn exemption(run: &mut Run) -> Result<(), Box<dyn Error>> {
     let (credentials, decisions) = (&credentials, run.decisions);
     let right = secrets.last().ok_or("four secrets")?.clone().into_bytes();
     let verify = |presented: Vec<u8>| {
-        move || {
-            timed(decisions, |_| {
-                matches!(credentials.verify(Some(black_box(&presented))), tollgate::Presented::Forged)
-            })
-        }
+        move || Ok(timed(decisions, |_| credentials.verify(Some(black_box(&presented))) == Presented::Forged))
     };
     run.take(
         "exemption, 4 secrets of 64 bytes",
@@ -200,114 +286,126 @@ fn exemption(run: &mut Run) -> Result<(), Box<dyn Error>> {
             ("wrong", Box::new(verify(vec![b'x'; 64]))),
             ("another length", Box::new(verify(vec![b'x'; 32]))),
         ],
-    );
-    Ok(())
+    )
 }
 
 /// 512 MiB, which the operating system zeroes as it is touched.
-fn building(run: &mut Run) -> Result<(), Box<dyn Error>> {
+fn building(run: &mut Run) -> Outcome {
     let build = || BoxedLimiter::with_capacity(Quota::per_minute(300), 1 << 26);
     drop(build()?);
     run.take(
         "a table of 2^26 callers, built",
-        vec![("tollgate", Box::new(move || timed(1, |_| black_box(build()).is_ok())))],
-    );
-    Ok(())
+        vec![("tollgate", Box::new(move || Ok(timed(1, |_| black_box(build()).is_ok()))))],
+    )
 }
 
 impl Run {
     /// Rounds of all contestants in turn; the median of each.
-    fn take(&mut self, work: &'static str, contestants: Vec<Contestant<'_>>) {
-        let mut spans = vec![Vec::new(); contestants.len()];
-        for _ in 0..self.rounds {
-            for ((_, round), spans) in contestants.iter().zip(&mut spans) {
-                spans.push(round());
-            }
+    fn take(&mut self, work: &str, mut contestants: Vec<Contestant<'_>>) -> Outcome {
+        let spans = interleaved(self.rounds, &mut contestants)?;
+        for ((subject, _), spans) in contestants.iter().zip(spans) {
+            self.rows.push(Row { work: work.into(), subject, nanos: median(spans) });
         }
-        for ((subject, _), mut spans) in contestants.into_iter().zip(spans) {
-            spans.sort_by(f64::total_cmp);
-            let nanos = spans.get(spans.len() / 2).copied().unwrap_or(f64::NAN);
-            self.rows.push(Row { work, subject, nanos });
+        Ok(())
+    }
+
+    /// The same work by one thread and by two, and how many times as much two do.
+    fn gain(
+        &mut self,
+        work: &str,
+        subjects: &[(&'static str, &dyn Subject)],
+        requests: &[IpAddr],
+    ) -> Outcome {
+        let one = |subject| Box::new(move || Ok(decide(subject, requests))) as Box<dyn FnMut() -> _>;
+        let two = |subject| Box::new(move || Ok(both(subject, requests))) as Box<dyn FnMut() -> _>;
+        let contestants =
+            subjects.iter().flat_map(|&(name, subject)| [(name, one(subject)), (name, two(subject))]);
+        let spans = interleaved(self.rounds, &mut contestants.collect::<Vec<_>>())?;
+        let mut sheet = Sheet::new(["two threads", "subject", "times the work of one"]);
+        for (&(subject, _), spans) in subjects.iter().zip(spans.chunks(2)) {
+            let [one, two] = [0, 1].map(|which| spans.get(which).cloned().map_or(f64::NAN, median));
+            sheet.add([work.into(), subject.into(), format!("{:.2}", one / two)]);
+            self.rows.push(Row { work: format!("one thread, {work}"), subject, nanos: one });
+            self.rows.push(Row { work: format!("two threads, {work}"), subject, nanos: two });
         }
+        sheet.print();
+        Ok(())
     }
 
     /// What each took, beside the limit and beside governor, where they did the same work.
-    fn figures(&self) -> impl Iterator<Item = [String; 5]> {
+    fn sheet(&self) -> Sheet<5> {
         let mut of: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-        of.extend(self.rows.iter().map(|row| ((row.work, row.subject), row.nanos)));
-        self.rows.iter().map(move |row| {
+        of.extend(self.rows.iter().map(|row| ((row.work.as_str(), row.subject), row.nanos)));
+        let mut sheet =
+            Sheet::new(["work", "subject", "ns_per_decision", "ratio_to_limit", "ratio_to_governor"]);
+        for row in &self.rows {
             let ratio = |other: &str| {
-                of.get(&(row.work, other)).map_or(String::new(), |other| format!("{:.3}", row.nanos / other))
+                let other = of.get(&(row.work.as_str(), other));
+                other.map_or(String::new(), |other| format!("{:.3}", row.nanos / other))
             };
-            [
-                row.work.into(),
-                row.subject.into(),
-                format!("{:.2}", row.nanos),
-                ratio("limit"),
-                ratio("governor"),
-            ]
-        })
-    }
-
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(ASCII_MARKDOWN).set_header(COLUMNS);
-        for row in self.figures() {
-            table.add_row(row);
+            let nanos = format!("{:.2}", row.nanos);
+            sheet.add([row.work.clone(), row.subject.into(), nanos, ratio("limit"), ratio("governor")]);
         }
-        table
-    }
-
-    fn tsv(&self) -> String {
-        let mut text = COLUMNS.join("\t");
-        for row in self.figures() {
-            let _ = write!(text, "\n{}", row.join("\t"));
-        }
-        text + "\n"
+        sheet
     }
 }
 
-const COLUMNS: [&str; 5] = ["work", "subject", "ns_per_decision", "ratio_to_limit", "ratio_to_governor"];
-
-/// The mean time of a call.
-#[expect(clippy::cast_precision_loss, reason = "far below 2⁵²")]
+/// The mean time of a call, whatever it answers.
 fn timed(calls: usize, mut call: impl FnMut(usize) -> bool) -> f64 {
     let began = Instant::now();
     let passed = (0..calls).filter(|&index| call(index)).count();
-    let nanos = began.elapsed().as_nanos() as f64;
+    let span = began.elapsed();
     black_box(passed);
-    nanos / calls as f64
+    mean(span, calls)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2⁵²")]
+fn mean(span: Duration, calls: usize) -> f64 {
+    span.as_nanos() as f64 / calls as f64
 }
 
 /// The same requests in each round.
-fn round<'s, S: Subject>(subject: &'s S, requests: &'s [IpAddr]) -> Box<dyn Fn() -> f64 + 's> {
-    Box::new(move || decide(subject, requests))
+fn round<'s, S: Subject>(
+    subject: &'s S,
+    requests: &'s [IpAddr],
+) -> Box<dyn FnMut() -> Result<f64, Box<dyn Error>> + 's> {
+    Box::new(move || Ok(decide(subject, requests)))
 }
 
 #[inline(never)]
-fn decide<S: Subject>(subject: &S, requests: &[IpAddr]) -> f64 {
+fn decide<S: Subject + ?Sized>(subject: &S, requests: &[IpAddr]) -> f64 {
     let mut requests = requests.iter();
     timed(requests.len(), |_| requests.next().is_some_and(|&address| subject.decide(address)))
 }
 
-/// New callers in each round.
-fn fresh<'s, S: Subject>(subject: &'s S, decisions: usize) -> Box<dyn Fn() -> f64 + 's> {
-    let next = AtomicU32::new(CALLERS * 8);
-    Box::new(move || timed(decisions, |_| subject.decide(address(next.fetch_add(1, Ordering::Relaxed)))))
+/// One caller whose key was made before, as it is where a connection has one.
+fn known(limiter: &BoxedLimiter, decisions: usize) -> Box<dyn FnMut() -> Result<f64, Box<dyn Error>> + '_> {
+    let key = KEYER.address(address(7));
+    Box::new(move || {
+        Ok(timed(decisions, |_| limiter.check(black_box(key), Presented::Absent, black_box(NOW)).passes()))
+    })
 }
 
-fn both<'s, S: Subject>(subject: &'s S, requests: &'s [IpAddr]) -> Box<dyn Fn() -> f64 + 's> {
-    Box::new(move || {
-        let barrier = Barrier::new(2);
-        let work = || {
-            barrier.wait();
-            decide(subject, requests)
-        };
-        let spans = thread::scope(|scope| {
-            [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().unwrap_or(f64::NAN))
-        });
-        spans.iter().sum::<f64>() / 4.0
-    })
+/// New callers in each round.
+fn fresh<S: Subject>(subject: &S, decisions: usize) -> Box<dyn FnMut() -> Result<f64, Box<dyn Error>> + '_> {
+    let next = AtomicU32::new(CALLERS * 8);
+    Box::new(move || Ok(timed(decisions, |_| subject.decide(address(next.fetch_add(1, Ordering::Relaxed))))))
+}
+
+fn both<S: Subject + ?Sized>(subject: &S, requests: &[IpAddr]) -> f64 {
+    let barrier = Barrier::new(2);
+    let work = || {
+        barrier.wait();
+        decide(subject, requests)
+    };
+    let spans = thread::scope(|scope| {
+        [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().unwrap_or(f64::NAN))
+    });
+    spans.iter().sum::<f64>() / 4.0
+}
+
+fn by_foldhash(limit: u32, capacity: usize) -> Result<OursByFoldhash, Box<dyn Error>> {
+    Ok(OursByFoldhash(Ours::new(limit, capacity)?.0, SeedableRandomState::fixed()))
 }
 
 fn zipf(requests: usize) -> Result<Vec<IpAddr>, Box<dyn Error>> {

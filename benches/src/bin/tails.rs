@@ -15,6 +15,8 @@ use hdrhistogram::Histogram;
 use tollgate::{BoxedLimiter, Keyer, Nanos, Presented, Quota};
 
 const CALLERS: u32 = 10_000_000;
+/// Whose share of the memory is told.
+const MILLION: u32 = 1_000_000;
 const LIMIT: u32 = 300;
 const KEYER: Keyer = Keyer::new(*b"a seed for tails");
 /// What the kernel's count of resident pages may be off by, in KiB: it is kept per core.
@@ -22,7 +24,7 @@ const SLACK: u64 = 1024;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let began = Instant::now();
-    let codes = [memory()?, tails()?];
+    let codes = [share()?, memory()?, tails()?];
     println!("{:.0} s", began.elapsed().as_secs_f64());
     Ok(if codes.contains(&ExitCode::FAILURE) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -52,6 +54,24 @@ fn resident() -> Result<u64, Box<dyn Error>> {
     let line =
         status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS in /proc/self/status")?;
     Ok(line.trim_end_matches("kB").trim().parse()?)
+}
+
+/// What each of a million callers takes in a table for twice as many, the power of two from there on.
+fn share() -> Result<ExitCode, Box<dyn Error>> {
+    let mut report = Report::new("bytes a caller, one million");
+    let before = resident()?;
+    let limiter = limiter(2 * MILLION as usize)?;
+    for caller in 0..MILLION {
+        let now = Nanos(60_000_000_000 + u64::from(caller));
+        let _ = limiter.check(KEYER.address(address(caller)), Presented::Absent, now);
+    }
+    report.told("tollgate", &bytes_each(resident()? - before, MILLION));
+    Ok(report.print())
+}
+
+/// So many KiB, shared by so many callers.
+fn bytes_each(kib: u64, callers: u32) -> String {
+    format!("{:.1}", f64::from(u32::try_from(kib).unwrap_or(u32::MAX)) * 1024.0 / f64::from(callers))
 }
 
 fn memory() -> Result<ExitCode, Box<dyn Error>> {
@@ -90,8 +110,14 @@ fn memory() -> Result<ExitCode, Box<dyn Error>> {
     let theirs = governor()?;
     for caller in 0..CALLERS {
         let _ = theirs.check_key(&address(caller));
+        if caller + 1 == MILLION {
+            let each = bytes_each(resident()?.saturating_sub(before), MILLION);
+            report.told("governor's map, bytes a caller at one million", &each);
+        }
     }
-    report.told("governor's map after ten million", &resident()?.saturating_sub(before).to_string());
+    let after = resident()?.saturating_sub(before);
+    report.told("governor's map after ten million", &after.to_string());
+    report.told("the same, bytes a caller", &bytes_each(after, CALLERS));
     Ok(report.print())
 }
 

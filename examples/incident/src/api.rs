@@ -7,6 +7,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tollgate_axum::{Decision, Gate};
 
+use crate::exposition::Exposition;
+
 /// Published apps, each with a custom domain and a preview.
 pub(crate) const APPS: usize = 60;
 pub(crate) const LARGEST_TURN: usize = 64 * 1024;
@@ -19,6 +21,8 @@ const MOST_TURNS: usize = 10_000;
 /// |---|---|---|
 /// | `GET /` | everybody | what this is |
 /// | `GET /caller` | everybody | who the limiter takes the caller for |
+/// | `GET /metrics` | everybody | what is counted, for Prometheus |
+/// | `GET /throttled` | own services, and people who know the token | who is being throttled, outside of the limits |
 /// | `GET /internal/domains/{domain}` | own services | which published app lives on a custom domain |
 /// | `GET /internal/previews/{id}/access` | own services | whether a preview may be opened |
 /// | `PUT /internal/turns/{id}` | own services | saves a running turn's progress, up to 64 KiB |
@@ -28,6 +32,7 @@ pub(crate) struct Api {
     /// Checks the internal token of internal routes; where it is the limiter, what that found out is not looked at twice.
     pub(crate) guard: Arc<Gate>,
     pub(crate) data: Arc<Data>,
+    exposition: Option<Exposition>,
 }
 
 #[derive(Default)]
@@ -38,7 +43,18 @@ pub(crate) struct Data {
 
 impl Api {
     pub(crate) fn new(limiter: Arc<Gate>, guard: Arc<Gate>) -> Self {
-        Self { limiter, guard, data: Arc::default() }
+        Self { limiter, guard, data: Arc::default(), exposition: None }
+    }
+
+    /// The same with an exposition of what is counted.
+    pub(crate) fn with(self, exposition: Exposition) -> Self {
+        Self { exposition: Some(exposition), ..self }
+    }
+
+    /// What is counted, up to now; empty if nothing is.
+    pub(crate) fn metrics(&self) -> String {
+        self.limiter.observe();
+        self.exposition.as_ref().map(Exposition::text).unwrap_or_default()
     }
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tollgate_axum::{Gate, GateError};
+use tollgate_axum::{Addresses, Gate, GateError};
 
 use crate::options::{Options, Trust};
 use crate::token::Token;
@@ -13,6 +13,10 @@ pub(crate) fn gate(options: &Options, token: Option<&Token>) -> Result<Arc<Gate>
         .overflow(options.overflow())
         .mode(options.mode())
         .legacy_fields(options.legacy_fields)
+        // Nobody's but this program's, so they may be shown.
+        .addresses(Addresses::Shown)
+        .internal_route("/internal/")
+        .metrics()
         .source(options.source.clone())
         .v4_prefix(options.v4_prefix)
         .v6_prefix(options.v6_prefix);

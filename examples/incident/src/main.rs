@@ -8,6 +8,8 @@
 mod api;
 mod cast;
 mod client;
+mod exposition;
+mod findings;
 mod gate;
 mod on;
 mod options;
@@ -80,6 +82,8 @@ enum Error {
     Signal(io::Error),
     #[error("the server stopped: {0}")]
     Server(io::Error),
+    #[error("can't count through metrics: {0}")]
+    Metrics(String),
     #[error("can't print: {0}")]
     Print(io::Error),
 }

@@ -48,12 +48,14 @@ pub(crate) async fn play(options: &Options, token: &Token) -> Result<ExitCode, E
         progress.set_style(style);
     }
     progress.set_message("before");
-    let before = act(gate(options, None)?, Arc::clone(&known), options, token, &progress).await?;
+    let blind = gate(options, None)?;
+    let before = act(Arc::clone(&blind), Arc::clone(&known), options, token, &progress).await?;
+    let throttled = blind.throttled();
     progress.set_message("after");
     let after = act(Arc::clone(&known), known, options, token, &progress).await?;
     progress.finish_and_clear();
 
-    let report = report(options.quota(), options.mode(), &before, &after);
+    let report = report(options.quota(), options.mode(), &before, &after, &throttled);
     say(format_args!("{report}"))?;
     Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -8,18 +8,27 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table};
 use tollgate_axum::{Mode, Quota};
 
 use crate::cast::{ROLES, Role};
+use crate::findings::findings;
 use crate::play::{Act, Tally};
 
 pub(crate) struct Report {
     table: Table,
-    /// What is wrong with the second act.
+    /// Whom the first act throttled.
+    throttled: Table,
+    /// What is wrong with the second act, or with the report on the first.
     faults: Vec<String>,
     summary: String,
 }
 
 /// The second act against what the fix promises.
-pub(crate) fn report(quota: Quota, mode: Mode, before: &Act, after: &Act) -> Report {
-    let mut faults = Vec::new();
+pub(crate) fn report(
+    quota: Quota,
+    mode: Mode,
+    before: &Act,
+    after: &Act,
+    throttled: &tollgate_axum::Report,
+) -> Report {
+    let (throttled, mut faults) = findings(throttled, before, quota.limit());
     for (act, name) in [(before, "before"), (after, "after")] {
         for (role, tally) in ROLES.iter().zip(act) {
             if tally.lost + tally.other > 0 {
@@ -41,7 +50,7 @@ pub(crate) fn report(quota: Quota, mode: Mode, before: &Act, after: &Act) -> Rep
         0 => summary(before, after),
         wrong => format!("The fix does not hold, {wrong} things went wrong. {}", summary(before, after)),
     };
-    Report { table: table(before, after), faults, summary }
+    Report { table: table(before, after), throttled, faults, summary }
 }
 
 /// What a role got in the second act that it should not have got.
@@ -139,7 +148,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.table)?;
+        writeln!(f, "{}\n\n{}", self.throttled, self.table)?;
         for fault in &self.faults {
             writeln!(f, "WRONG: {fault}")?;
         }
@@ -150,6 +159,7 @@ impl fmt::Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_axum::Gate;
 
     fn tally(passed: u64, unauthorized: u64, throttled: u64) -> Tally {
         let requests = passed + unauthorized + throttled;
@@ -163,7 +173,8 @@ mod tests {
     fn holds(change: impl FnOnce(&mut Act)) -> bool {
         let mut after = good();
         change(&mut after);
-        report(Quota::per_minute(300), Mode::Enforce, &good(), &after).holds()
+        let nobody = Gate::builder(Quota::per_minute(300)).build().unwrap().throttled();
+        report(Quota::per_minute(300), Mode::Enforce, &Act::default(), &after, &nobody).holds()
     }
 
     #[test]

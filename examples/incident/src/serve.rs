@@ -8,6 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::api::Api;
+use crate::exposition::Exposition;
 use crate::gate::gate;
 use crate::options::Options;
 use crate::token::Token;
@@ -18,6 +19,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves the API until the process is told to stop.
 pub(crate) async fn serve(address: SocketAddr, options: &Options, token: &Token) -> Result<ExitCode, Error> {
+    let exposition = Exposition::install()?;
     let gate = gate(options, Some(token))?;
     let listener = TcpListener::bind(address).await.map_err(|error| Error::Listen(address, error))?;
     let bound = listener.local_addr().map_err(|error| Error::Listen(address, error))?;
@@ -26,7 +28,7 @@ pub(crate) async fn serve(address: SocketAddr, options: &Options, token: &Token)
     say(format_args!("listening on http://{bound}"))?;
 
     let (stop, stopped) = oneshot::channel::<()>();
-    let api = Api::new(Arc::clone(&gate), gate);
+    let api = Api::new(Arc::clone(&gate), gate).with(exposition);
     let serving = on::serve(options.framework(), listener, api, async {
         let _ = stopped.await;
     });

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use http::Method;
 use tollgate_actix_web::{Answer, Mode, Quota};
+use tollgate_conformance::{Caller, Received, TOKEN, five};
 
-use crate::support::{Caller, Reply, TOKEN, api, built, five};
+use crate::support::{api, built};
 
-fn told(reply: &Reply) -> [Vec<&str>; 4] {
+fn told(reply: &Received) -> [Vec<&str>; 4] {
     ["ratelimit-policy", "ratelimit", "retry-after", "cache-control"].map(|name| reply.lines(name))
 }
 

@@ -8,8 +8,9 @@ use actix_web::{App, HttpRequest, web};
 use http::Method;
 use tokio::task::JoinSet;
 use tollgate_actix_web::{Decided, Gate, Identity, Quota, Tollgate, Verdict};
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 
-use crate::support::{Caller, HEADER, TOKEN, WORKERS, api, built, five, routes, serve};
+use crate::support::{WORKERS, api, built, routes, serve};
 
 // Abuse 7: two credential lines are never exempt.
 #[tokio::test]

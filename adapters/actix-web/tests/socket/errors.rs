@@ -8,8 +8,9 @@ use actix_web::error::{ErrorServiceUnavailable, ErrorUnauthorized, InternalError
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, Error, HttpResponse, ResponseError, web};
 use tollgate_actix_web::{Clock, Decision, Gate, GateBuilder, Mode, Quota, Tollgate};
+use tollgate_conformance::{Caller, five};
 
-use crate::support::{Caller, built, five, serve};
+use crate::support::{built, serve};
 
 /// An error that says one status and answers with another.
 #[derive(Debug)]
@@ -96,7 +97,10 @@ async fn errors_of_extractors_do_too() {
 async fn they_are_charged_by_the_status_that_is_sent() {
     for place in ["/handler", "/middleware"] {
         let caller = failing(five().0.charge_if(|status| status == 401));
-        let get = |how| caller.clone().into_get(format!("{place}/{how}"));
+        let get = async |how| {
+            let reply = caller.get(&format!("{place}/{how}")).await;
+            (reply.status, reply.lines("ratelimit").join(", "))
+        };
         for _ in 0..10 {
             assert_eq!(get("unavailable").await, (503, r#""default";r=5"#.into()));
             assert_eq!(get("none").await, (200, r#""default";r=5"#.into()));
@@ -104,13 +108,6 @@ async fn they_are_charged_by_the_status_that_is_sent() {
         assert_eq!(get("unauthorized").await, (401, r#""default";r=4;t=60"#.into()));
         assert_eq!(get("response").await, (401, r#""default";r=3;t=60"#.into()));
         assert_eq!(get("inconsistent").await, (401, r#""own";r=1, "default";r=2;t=60"#.into()));
-    }
-}
-
-impl Caller {
-    async fn into_get(self, path: String) -> (u16, String) {
-        let reply = self.get(&path).await;
-        (reply.status, reply.lines("ratelimit").join(", "))
     }
 }
 

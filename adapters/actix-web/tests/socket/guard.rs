@@ -6,8 +6,9 @@ use actix_web::dev::Service;
 use actix_web::{App, web};
 use http::Method;
 use tollgate_actix_web::{Gate, Quota, RequireInternal, RequireInternalLayer, Tollgate};
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 
-use crate::support::{Caller, HEADER, TOKEN, built, five, serve};
+use crate::support::{built, serve};
 
 async fn hello(RequireInternal(service): RequireInternal) -> String {
     format!("hello, {service}")

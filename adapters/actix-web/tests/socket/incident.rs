@@ -1,8 +1,9 @@
 //! The three tests of the incident.
 
 use std::time::Duration;
+use tollgate_conformance::{Caller, TOKEN, five};
 
-use crate::support::{Caller, TOKEN, api, built, five};
+use crate::support::{api, built};
 
 #[tokio::test]
 async fn twenty_with_the_internal_token_against_a_limit_of_five_all_pass() {

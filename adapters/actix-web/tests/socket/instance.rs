@@ -12,8 +12,9 @@ use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
 use actix_web::test::TestRequest;
 use actix_web::{Error, HttpResponse};
 use tollgate_actix_web::Tollgate;
+use tollgate_conformance::five;
 
-use crate::support::{built, five};
+use crate::support::built;
 
 fn request() -> ServiceRequest {
     TestRequest::default().peer_addr(SocketAddr::from(([203, 0, 113, 7], 40_000))).to_srv_request()

@@ -7,8 +7,9 @@ use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{App, HttpResponse, web};
 use http::Method;
 use tollgate_actix_web::{Clock, Decision, Gate, Mode, Quota, Reason, Tollgate};
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 
-use crate::support::{Caller, HEADER, TOKEN, built, five, routes, serve};
+use crate::support::{built, routes, serve};
 
 /// Of a service that one of two gates knows.
 const SECOND: &str = "another-token-of-32-bytes.......";

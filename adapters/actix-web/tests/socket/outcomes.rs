@@ -11,8 +11,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tollgate_actix_web::{GateBuilder, Tollgate};
+use tollgate_conformance::{Caller, five};
 
-use crate::support::{Caller, built, five, routes};
+use crate::support::{built, routes};
 
 #[derive(Debug, PartialEq)]
 enum Event {

@@ -8,8 +8,9 @@ use actix_web::middleware::{Next, NormalizePath, from_fn};
 use actix_web::{App, Error, HttpMessage, guard, web};
 use http::Method;
 use tollgate_actix_web::{Head, Quota, Terms, Tollgate};
+use tollgate_conformance::{Caller, five};
 
-use crate::support::{Caller, built, five, serve};
+use crate::support::{built, serve};
 
 /// A budget for each route, and dearer exports.
 fn by_route<'g>(head: &Head<'_>, terms: Terms<'g>) -> Terms<'g> {

@@ -10,10 +10,11 @@ use axum::routing::get;
 use axum::{Json, Router};
 use tokio::task::JoinSet;
 use tollgate_axum::{Clock, Decided, Decision, Gate, Identity, Mode, Quota, Reason, TollgateLayer, Verdict};
+use tollgate_conformance::{Caller, HEADER, Received, TOKEN, five};
 
-use crate::support::{Caller, HEADER, Reply, TOKEN, api, five, serve};
+use crate::support::{api, serve};
 
-fn told(reply: &Reply) -> [Vec<&str>; 4] {
+fn told(reply: &Received) -> [Vec<&str>; 4] {
     ["ratelimit-policy", "ratelimit", "retry-after", "cache-control"].map(|name| reply.lines(name))
 }
 

@@ -7,8 +7,9 @@ use axum::extract::FromRef;
 use axum::http::Method;
 use axum::routing::get;
 use tollgate_axum::{Gate, RequireInternal, RequireInternalLayer, TollgateLayer};
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 
-use crate::support::{Caller, HEADER, TOKEN, five, serve};
+use crate::support::serve;
 
 /// An application's state, of which the gate is a part.
 #[derive(Clone)]

@@ -14,9 +14,10 @@ use axum::http::{Request, Response};
 use axum::routing::get;
 use http_body_util::Full;
 use tollgate_axum::{Decided, TollgateLayer};
+use tollgate_conformance::{Caller, TOKEN, five};
 use tower::{Layer, ServiceExt};
 
-use crate::support::{Caller, TOKEN, api, five, serve};
+use crate::support::{api, serve};
 
 /// A log that can be read.
 #[derive(Clone, Default)]

@@ -15,9 +15,10 @@ use tokio::sync::Semaphore;
 use tollgate_axum::{
     Decided, Decision, Gate, Mode, Quota, RequireInternal, RequireInternalLayer, TollgateLayer,
 };
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 use tower::{Layer, Service};
 
-use crate::support::{Caller, HEADER, TOKEN, five, serve};
+use crate::support::serve;
 
 #[tokio::test]
 async fn spellings_of_a_path_share_the_matched_route_s_budget() {

@@ -12,9 +12,8 @@ use axum::extract::connect_info::MockConnectInfo;
 use axum::http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use tollgate_axum::{ConnectInfo, Decision, TollgateLayer};
+use tollgate_conformance::five;
 use tower::{Layer, Service, ServiceExt};
-
-use crate::support::five;
 
 fn request<T: Clone + Send + Sync + 'static>(peer: T) -> Request<()> {
     let mut request = Request::new(());

@@ -65,13 +65,21 @@ pub(crate) enum Flaw {
     GuardsByAnyDecision,
     /// What comes in is logged.
     LogsSecrets,
+    /// The gate is not told which path a request is for.
+    HidesPaths,
 }
 
 /// Each flaw, with cases that have to fail.
 pub(crate) const FLAWS: &[(Flaw, &[&str])] = &[
     (
         Flaw::SeesOneLine,
-        &["two_credential_lines", "several_lines", "a_field_of_one_address", "origin_vectors"],
+        &[
+            "two_credential_lines",
+            "several_lines",
+            "a_field_of_one_address",
+            "origin_vectors",
+            "the_report_needs_a_credential",
+        ],
     ),
     (Flaw::TakesAliases, &["aliases_are_no_credential", "aliases_of_the_source", "origin_vectors"]),
     (Flaw::BelievesAnybody, &["untrusted_fields_change_nothing", "rotating_what_is_sent", "origin_vectors"]),
@@ -100,7 +108,10 @@ pub(crate) const FLAWS: &[(Flaw, &[&str])] = &[
         Flaw::TellsSuccesses,
         &["whatever_is_answered_is_told", "strangers_get_401", "what_is_given_back_is_told"],
     ),
-    (Flaw::Overwrites, &["the_applications_own_fields_stay", "nested_fields_in_order"]),
+    (
+        Flaw::Overwrites,
+        &["the_applications_own_fields_stay", "nested_fields_in_order", "the_report_needs_a_credential"],
+    ),
     (Flaw::AppendsAll, &["the_applications_own_fields_stay"]),
     (Flaw::BreaksFields, &["admitted_requests_are_told", "connections_share"]),
     (Flaw::RemembersThePolicy, &["quotas_change", "class_quotas_change", "classes"]),
@@ -115,7 +126,7 @@ pub(crate) const FLAWS: &[(Flaw, &[&str])] = &[
     (Flaw::HidesDecisions, &["handlers_are_told", "handlers_are_told_by_http2"]),
     (Flaw::KeepsCredentials, &["the_credential_is_stripped", "users_tokens_stay"]),
     (Flaw::TakesCredentials, &["the_credential_is_left", "users_tokens_stay"]),
-    (Flaw::ForgetsTheTaken, &["inner_limiters_know_what_was_taken"]),
+    (Flaw::ForgetsTheTaken, &["inner_limiters_know_what_was_taken", "the_report_knows_what_was_taken"]),
     (
         Flaw::GuardsByPresence,
         &["forgers_get_401_then_429", "two_credential_lines", "guards_hold_in_every_mode"],
@@ -125,4 +136,5 @@ pub(crate) const FLAWS: &[(Flaw, &[&str])] = &[
         &["another_gates_decision_is_not_heeded", "another_gates_token_opens_nothing"],
     ),
     (Flaw::LogsSecrets, &["secrets_are_not_logged"]),
+    (Flaw::HidesPaths, &["the_report_as_json"]),
 ];

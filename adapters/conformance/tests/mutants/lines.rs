@@ -4,8 +4,11 @@ use tollgate_http::RequestFields;
 
 use crate::flaw::Flaw;
 
-/// All lines of a request, in the order received.
-pub(crate) struct Lines(Vec<(String, Vec<u8>)>);
+/// All lines of a request, in the order received, and its path.
+pub(crate) struct Lines {
+    lines: Vec<(String, Vec<u8>)>,
+    path: Option<String>,
+}
 
 impl Lines {
     pub(crate) fn of(request: &Request, flaw: Option<Flaw>) -> Self {
@@ -26,7 +29,8 @@ impl Lines {
                 lines.push((name, value.as_bytes().to_vec()));
             }
         }
-        Self(lines)
+        let path = (flaw != Some(Flaw::HidesPaths)).then(|| request.uri().path().to_owned());
+        Self { lines, path }
     }
 }
 
@@ -48,6 +52,10 @@ pub(crate) fn take(name: &str, request: &mut Request) {
 
 impl RequestFields for Lines {
     fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]> {
-        self.0[..].lines(name)
+        self.lines[..].lines(name)
+    }
+
+    fn path(&self) -> Option<&str> {
+        self.path.as_deref()
     }
 }

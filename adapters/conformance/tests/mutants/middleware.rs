@@ -185,6 +185,17 @@ pub(crate) async fn limit(State(limiter): State<Arc<Limiter>>, mut request: Requ
     limiter.told(permit, request, next).await
 }
 
+pub(crate) async fn throttled(State(limiter): State<Arc<Limiter>>, request: Request) -> Response {
+    let lines = Lines::of(&request, limiter.flaw);
+    let answer = limiter.gate.report_answer(request.method().as_str(), request.uri().query(), &lines);
+    let mut response = limiter.answer(&answer);
+    if request.method() == "HEAD" {
+        // Over HTTP/2, hyper sends what it is given.
+        *response.body_mut() = Body::empty();
+    }
+    response
+}
+
 pub(crate) async fn guard(
     State((gate, flaw)): State<(Arc<Gate>, Option<Flaw>)>,
     mut request: Request,

@@ -15,7 +15,7 @@ use tollgate_conformance::{App, OWN_FIELDS, tell};
 use tollgate_http::{Decision, Gate, ServiceName};
 
 use crate::flaw::Flaw;
-use crate::middleware::{Limiter, guard, limit};
+use crate::middleware::{Limiter, guard, limit, throttled};
 
 pub(crate) async fn serve(app: App, flaw: Option<Flaw>) -> SocketAddr {
     let listener = TcpListener::bind((app.listen, 0)).await.unwrap();
@@ -50,6 +50,10 @@ fn router(app: &App, flaw: Option<Flaw>) -> Router {
         .route("/fields", any(|| async { (AppendHeaders(OWN_FIELDS), "own") }))
         .route("/users/{id}", any(|Path(id): Path<String>| async move { id }))
         .route("/decision", any(decision))
+        .route(
+            "/throttled",
+            any(throttled).with_state(Arc::new(Limiter::new(Arc::clone(&app.gate), None, flaw))),
+        )
         .layer(DefaultBodyLimit::disable())
         .layer(limiter(&app.gate, app.rule));
     match &app.outer {

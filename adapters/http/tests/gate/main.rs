@@ -11,3 +11,4 @@ mod policies;
 mod sources;
 mod support;
 mod terms;
+mod watching;

@@ -9,11 +9,12 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
+use tollgate_conformance::{Caller, Received, TOKEN, five};
 use tollgate_hyper::{Clock, Gate, Quota, Tollgate};
 
-use crate::support::{Caller, Reply, TOKEN, five, serve, serve_api, serve_each};
+use crate::support::{serve, serve_api, serve_each};
 
-fn told(reply: &Reply) -> [Vec<&str>; 4] {
+fn told(reply: &Received) -> [Vec<&str>; 4] {
     ["ratelimit-policy", "ratelimit", "retry-after", "cache-control"].map(|name| reply.lines(name))
 }
 

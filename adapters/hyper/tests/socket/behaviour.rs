@@ -10,9 +10,10 @@ use hyper::header::HeaderValue;
 use hyper::service::{Service, service_fn};
 use hyper::{Method, Request, Response};
 use tokio::task::JoinSet;
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 use tollgate_hyper::{Decision, Gate, Identity, Mode, Quota, Reason, Tollgate, Verdict, decided};
 
-use crate::support::{Caller, HEADER, TOKEN, five, serve, serve_api, serve_each};
+use crate::support::{serve, serve_api, serve_each};
 
 // Abuse 7: two credential lines are never exempt.
 #[tokio::test]

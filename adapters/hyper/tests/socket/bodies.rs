@@ -12,9 +12,10 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::HeaderValue;
 use hyper::service::{Service, service_fn};
 use hyper::{HeaderMap, Method, Request, Response};
+use tollgate_conformance::{Caller, five};
 use tollgate_hyper::{ResponseBody, Tollgate};
 
-use crate::support::{Caller, five, serve};
+use crate::support::serve;
 
 async fn echo(request: Request<Incoming>) -> Result<Response<Incoming>, Infallible> {
     Ok(Response::new(request.into_body()))

@@ -8,9 +8,10 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::{Service, service_fn};
 use hyper::{Method, Request, Response};
+use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 use tollgate_hyper::{Gate, Quota, RequireInternal, Tollgate};
 
-use crate::support::{Api, Caller, HEADER, TOKEN, five, serve, serve_api, serve_each};
+use crate::support::{Api, serve, serve_api, serve_each};
 
 async fn ours(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     Ok(Response::new("ours".into()))

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tollgate_conformance::{Caller, TOKEN, five};
 
-use crate::support::{Caller, TOKEN, five, serve_api};
+use crate::support::serve_api;
 
 #[tokio::test]
 async fn twenty_with_the_internal_token_against_a_limit_of_five_all_pass() {

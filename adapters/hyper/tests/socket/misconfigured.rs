@@ -7,9 +7,10 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use hyper::Method;
+use tollgate_conformance::{Caller, TOKEN, five};
 use tollgate_hyper::{Mode, Tollgate};
 
-use crate::support::{Api, Caller, TOKEN, five, serve_each};
+use crate::support::{Api, serve_each};
 
 /// A log that can be read.
 #[derive(Clone, Default)]

@@ -18,10 +18,11 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
+use tollgate_conformance::{Caller, five};
 use tollgate_hyper::{Tollgate, TollgateService};
 use tollgate_proxy_protocol::ProxyProtocol;
 
-use crate::support::{Api, Caller, five, soon};
+use crate::support::{Api, soon};
 
 async fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

@@ -11,9 +11,10 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Semaphore, mpsc};
+use tollgate_conformance::{Caller, five};
 use tollgate_hyper::{Gate, Tollgate};
 
-use crate::support::{Caller, connect, five, serve, soon};
+use crate::support::{connect, serve, soon};
 
 /// What a handler tells the test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

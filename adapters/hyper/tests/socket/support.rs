@@ -1,36 +1,21 @@
-//! Servers on a loopback port, and callers from loopback addresses.
+//! Servers on a loopback port, and connections to them.
 
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::{Ready, ready};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::HeaderName;
 use hyper::service::Service;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
-use tollgate_hyper::{
-    Clock, Gate, GateBuilder, ManualClock, Quota, Tollgate, TollgateService, require_internal,
-};
-
-pub(crate) const TOKEN: &str = "the-internal-token-of-32-bytes..";
-pub(crate) const HEADER: &str = "x-internal-token";
-
-/// A gate with a limit of five a minute, and its clock.
-pub(crate) fn five() -> (GateBuilder, ManualClock) {
-    let clock = ManualClock::new();
-    let gate = Gate::builder(Quota::per_minute(5)).service("edge", TOKEN).clock(Clock::Manual(clock.clone()));
-    (gate, clock)
-}
+use tollgate_hyper::{Gate, Tollgate, TollgateService, require_internal};
 
 /// An API with a public and an internal route, routed by hand.
 #[derive(Clone)]
@@ -123,83 +108,4 @@ pub(crate) async fn connect(host: u8, server: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(([127, 1, 0, host], 0).into()).unwrap();
     socket.connect(server).await.unwrap()
-}
-
-/// Somebody who calls a server from an address of its own.
-#[derive(Clone)]
-pub(crate) struct Caller {
-    client: Client<HttpConnector, Full<Bytes>>,
-    server: SocketAddr,
-}
-
-#[derive(Debug)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-    pub(crate) trailers: Option<HeaderMap>,
-}
-
-impl Caller {
-    pub(crate) fn from(host: u8, server: SocketAddr) -> Self {
-        Self::speaking(host, server, false)
-    }
-
-    /// One that speaks HTTP/2, over one connection.
-    pub(crate) fn over_http2(host: u8, server: SocketAddr) -> Self {
-        Self::speaking(host, server, true)
-    }
-
-    fn speaking(host: u8, server: SocketAddr, is_http2: bool) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_local_address(Some(IpAddr::V4(Ipv4Addr::new(127, 1, 0, host))));
-        Self { client: Client::builder(TokioExecutor::new()).http2_only(is_http2).build(connector), server }
-    }
-
-    pub(crate) async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        fields: &[(&str, &str)],
-        body: Bytes,
-    ) -> Reply {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = format!("http://{}{path}", self.server).parse().unwrap();
-        for (name, value) in fields {
-            request.headers_mut().append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
-        }
-        let (parts, body) = self.client.request(request).await.unwrap().into_parts();
-        let body = body.collect().await.unwrap();
-        let trailers = body.trailers().cloned();
-        Reply { status: parts.status.as_u16(), headers: parts.headers, body: body.to_bytes(), trailers }
-    }
-
-    pub(crate) async fn call(&self, method: Method, path: &str, fields: &[(&str, &str)]) -> Reply {
-        self.send(method, path, fields, Bytes::new()).await
-    }
-
-    pub(crate) async fn get(&self, path: &str) -> Reply {
-        self.call(Method::GET, path, &[]).await
-    }
-
-    pub(crate) async fn get_with(&self, path: &str, token: &str) -> Reply {
-        self.call(Method::GET, path, &[(HEADER, token)]).await
-    }
-
-    /// The statuses of several plain requests, one after the other.
-    pub(crate) async fn statuses(&self, path: &str, requests: usize) -> Vec<u16> {
-        let mut statuses = Vec::new();
-        for _ in 0..requests {
-            statuses.push(self.get(path).await.status);
-        }
-        statuses
-    }
-}
-
-impl Reply {
-    /// All lines of a field.
-    pub(crate) fn lines(&self, name: &str) -> Vec<&str> {
-        self.headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect()
-    }
 }

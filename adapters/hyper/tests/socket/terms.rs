@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper::{Method, Request};
+use tollgate_conformance::{Caller, TOKEN, five};
 use tollgate_hyper::{Gate, Head, Quota, Terms, Tollgate};
 
-use crate::support::{Api, Caller, TOKEN, five, serve, serve_each};
+use crate::support::{Api, serve, serve_each};
 
 /// A user whom authentication has named.
 #[derive(Clone)]

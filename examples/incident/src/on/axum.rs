@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::{get, put};
 use axum::{Json, Router};
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tollgate_axum::{Decided, RequireInternalLayer, TollgateLayer};
+use tollgate_axum::{Decided, RequireInternalLayer, TollgateLayer, throttled};
 
 use crate::api::{self, Api, Data};
+use crate::exposition;
 
 pub(super) async fn serve(
     listener: TcpListener,
@@ -24,6 +26,7 @@ pub(super) async fn serve(
 }
 
 fn app(api: Api) -> Router {
+    let counted = api.clone();
     let internal = Router::new()
         .route("/internal/domains/{domain}", get(async |Path(name): Path<String>| Json(api::domain(&name))))
         .route("/internal/turns/{id}", put(save_turn))
@@ -36,9 +39,11 @@ fn app(api: Api) -> Router {
         .with_state(api.data);
     Router::new()
         .route("/", get(async || Json(api::root())))
+        .route("/metrics", get(async move || ([(CONTENT_TYPE, exposition::CONTENT_TYPE)], counted.metrics())))
         .route("/caller", get(async |Decided(decision): Decided| Json(api::caller(&decision))))
         .merge(internal)
-        .layer(TollgateLayer::new(api.limiter))
+        .layer(TollgateLayer::new(api.limiter.clone()))
+        .route("/throttled", throttled(api.limiter))
 }
 
 async fn save_turn(

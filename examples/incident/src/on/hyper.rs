@@ -4,10 +4,10 @@ use std::io;
 use std::pin::pin;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
@@ -15,9 +15,10 @@ use hyper_util::server::graceful::GracefulShutdown;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tollgate_hyper::{Tollgate, decided, require_internal};
+use tollgate_hyper::{Tollgate, decided, require_internal, throttled};
 
 use crate::api::{self, Api};
+use crate::exposition;
 
 pub(super) async fn serve(
     listener: TcpListener,
@@ -39,14 +40,27 @@ pub(super) async fn serve(
             },
             () = &mut stopped => break,
         };
-        let api = api.clone();
+        let (api, gate) = (api.clone(), api.limiter.clone());
         let answer = service_fn(move |request| {
             let api = api.clone();
             async move { Ok::<_, Infallible>(answer(&api, request).await) }
         });
+        let limited = tollgate.wrap(answer, Some(peer.ip()));
+        // Outside of the limits, so that whoever is throttled can look.
+        let all = service_fn(move |request: Request<Incoming>| {
+            let answered = match request.uri().path() {
+                "/throttled" => Either::Left(throttled(&gate, &request)),
+                _ => Either::Right(limited.call(request)),
+            };
+            async move {
+                Ok::<_, Infallible>(match answered {
+                    Either::Left(report) => report.map(Either::Left),
+                    Either::Right(passed) => passed.await?.map(Either::Right),
+                })
+            }
+        });
         let server = auto::Builder::new(TokioExecutor::new());
-        let connection =
-            server.serve_connection(TokioIo::new(stream), tollgate.wrap(answer, Some(peer.ip())));
+        let connection = server.serve_connection(TokioIo::new(stream), all);
         let connection = graceful.watch(connection.into_owned());
         // Whatever is wrong with a connection is its client's to see.
         tokio::spawn(async move { drop(connection.await) });
@@ -77,6 +91,11 @@ async fn answer(api: &Api, request: Request<Incoming>) -> Response<Full<Bytes>> 
             Some(decision) => ok(&api::caller(decision)),
             None => empty(StatusCode::INTERNAL_SERVER_ERROR),
         },
+        ["metrics"] => {
+            let mut response = Response::new(Full::from(api.metrics()));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(exposition::CONTENT_TYPE));
+            response
+        }
         ["internal", "domains", domain] => ok(&api::domain(&decoded(domain))),
         ["internal", "previews", id, "access"] => ok(&api::preview_access(&decoded(id))),
         ["internal", "turns", id] => {
@@ -95,7 +114,7 @@ async fn answer(api: &Api, request: Request<Incoming>) -> Response<Full<Bytes>> 
 /// The method that a path is for, if there is such a path.
 fn route(parts: &[&str]) -> Option<Method> {
     match parts {
-        ["" | "caller"] | ["internal", "domains", _] | ["internal", "previews", _, "access"] => {
+        ["" | "caller" | "metrics"] | ["internal", "domains", _] | ["internal", "previews", _, "access"] => {
             Some(Method::GET)
         }
         ["internal", "turns", _] => Some(Method::PUT),

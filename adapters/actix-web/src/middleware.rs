@@ -1,0 +1,146 @@
+use std::future::{Ready, ready};
+use std::sync::{Arc, LazyLock};
+
+use actix_web::body::{BoxBody, EitherBody};
+use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
+use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
+use actix_web::{Error, HttpMessage, HttpResponse};
+use tollgate_http::{
+    Answer, Checkpoint, Decision, Entry, Gate, Line, Merge, NAMES, Permit, ResponseFuture, Settled, Terms,
+};
+
+use crate::request::{Head, strip};
+
+/// Puts a [`Gate`] before an application, a scope or a resource, in [this order](tollgate_http#order). All from one gate share
+/// its budgets: build it outside of the closure that `HttpServer::new` is given, which runs once for each worker.
+pub type Tollgate = Middleware<false>;
+
+/// Keeps a scope or a resource for our own services: it answers anybody else with `401 Unauthorized`, and limits nobody.
+pub type RequireInternalLayer = Middleware<true>;
+
+/// [`Tollgate`] or [`RequireInternalLayer`], and around `S` the service that it makes.
+#[derive(Clone, Debug)]
+#[must_use = "a middleware limits nobody until something is wrapped in it"]
+pub struct Middleware<const GUARDS: bool, S = ()> {
+    inner: S,
+    checkpoint: Checkpoint<TermsOf>,
+}
+
+type TermsOf = dyn for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync;
+type Outcome<B> = Result<ServiceResponse<B>, Error>;
+
+impl<const GUARDS: bool> Middleware<GUARDS> {
+    /// For a gate, shared or not yet.
+    pub fn new(gate: impl Into<Arc<Gate>>) -> Self {
+        let checkpoint = if GUARDS { Checkpoint::guard(gate) } else { Checkpoint::limits(gate) };
+        Self { inner: (), checkpoint }
+    }
+}
+
+impl Tollgate {
+    /// Decides each request on the terms that this function says, as in the example of the [crate's docs](crate#terms).
+    ///
+    /// # Security
+    /// Take what the router has matched and what authentication has found, and nothing that the client can make up.
+    pub fn terms(
+        self,
+        terms: impl for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync + 'static,
+    ) -> Self {
+        Self { inner: (), checkpoint: self.checkpoint.on(Arc::new(terms)) }
+    }
+}
+
+impl<S, B, const GUARDS: bool> Transform<S, ServiceRequest> for Middleware<GUARDS>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
+{
+    type Response = ServiceResponse<EitherBody<B>>;
+    type Error = Error;
+    type Transform = Middleware<GUARDS, S>;
+    type InitError = ();
+    type Future = Ready<Result<Self::Transform, ()>>;
+
+    fn new_transform(&self, inner: S) -> Self::Future {
+        ready(Ok(Middleware { inner, checkpoint: self.checkpoint.clone() }))
+    }
+}
+
+impl<S, B, const GUARDS: bool> Service<ServiceRequest> for Middleware<GUARDS, S>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
+{
+    type Response = ServiceResponse<EitherBody<B>>;
+    type Error = Error;
+    type Future = ResponseFuture<S::Future, Outcome<EitherBody<B>>>;
+    forward_ready!(inner);
+
+    fn call(&self, mut request: ServiceRequest) -> Self::Future {
+        let head = Head::of(request.request());
+        // Not of `ConnectionInfo`, which believes what the client writes.
+        let peer = request.peer_addr().map(|peer| peer.ip());
+        let entry = self.checkpoint.enter(|of, on| of(&head, on), peer, head.extensions.get(), &head, ADVICE);
+        drop(head);
+        match entry {
+            Entry::Passes { decision, permit } => {
+                if let Some(decision) = decision {
+                    strip(self.checkpoint.gate(), &decision, &mut request);
+                    request.extensions_mut().insert(decision);
+                }
+                ResponseFuture::passed(self.inner.call(request), permit, settle)
+            }
+            Entry::Answered { answer, decision } => {
+                let response = request.into_response(to_response(answer, decision));
+                ResponseFuture::answered(Ok(response.map_into_right_body()))
+            }
+        }
+    }
+}
+
+/// A gate's answer as a response, with a refusal's decision for whoever is further outside.
+pub(crate) fn to_response(answer: Answer, decision: Option<Decision>) -> HttpResponse {
+    let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = HttpResponse::new(status);
+    let body = answer.write(|line| add(line, &mut response));
+    decision.map(|decision| response.extensions_mut().insert(decision));
+    response.set_body(BoxBody::new(body))
+}
+
+/// Settles a request with its response, which is told what it comes to. An error's is made later, if at all.
+fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBody<B>> {
+    match (permit, &mut result) {
+        (None, _) => {}
+        (Some(permit), Ok(response)) => {
+            tell(response.response_mut(), |status, inside| permit.settle_with(status, inside))
+        }
+        (Some(permit), Err(error)) => {
+            let settling = permit.settling();
+            error.add_response_mapper(move |mut response| {
+                tell(&mut response, |status, inside| settling.settle(status, inside).clone());
+                response
+            });
+        }
+    }
+    result.map(ServiceResponse::map_into_left_body)
+}
+
+fn tell<B>(response: &mut HttpResponse<B>, settle: impl FnOnce(u16, Option<&Decision>) -> Settled) {
+    let Settled { fields, over } = settle(response.status().as_u16(), response.extensions().get());
+    fields.map(|fields| fields.write(|line| add(line, response)));
+    over.map(|over| response.extensions_mut().insert(over));
+}
+
+/// Adds a field without overwriting any.
+fn add<B>(line: Line, response: &mut HttpResponse<B>) {
+    let merge = line.merge;
+    let parsed = line.parse(&*KNOWN, |value| HeaderValue::from_maybe_shared(value).ok());
+    let Some((name, value)) = parsed else { return };
+    if merge == Merge::Append || !response.headers().contains_key(&name) {
+        response.headers_mut().append(name, value);
+    }
+}
+
+static KNOWN: LazyLock<[HeaderName; NAMES.len()]> = LazyLock::new(|| NAMES.map(HeaderName::from_static));
+
+/// How the peer's address gets into a request.
+const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`), or count by something else than the \
+     address (`Terms::caller`), and in tests give the request one with `TestRequest::peer_addr`.";

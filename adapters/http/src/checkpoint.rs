@@ -1,0 +1,123 @@
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::answer::Answer;
+use crate::decision::Decision;
+use crate::gate::Gate;
+use crate::permit::Permit;
+use crate::request::RequestFields;
+use crate::terms::Terms;
+
+/// What a service stands behind, as an adapter's middleware keeps it: the limits of a gate, or its guard.
+///
+/// `T` is the function that says on which terms a request is decided: a `dyn Fn` of what the adapter shows it of a request.
+#[must_use = "nobody is limited by a checkpoint that no request passes"]
+pub enum Checkpoint<T: ?Sized> {
+    /// Each request is decided, on the terms that are said, if any are.
+    Limits(Arc<Gate>, Option<Arc<T>>),
+    /// Only our own services pass. It limits nobody.
+    Guard(Arc<Gate>),
+}
+
+impl<T: ?Sized> Checkpoint<T> {
+    /// Limits on ordinary terms.
+    pub fn limits(gate: impl Into<Arc<Gate>>) -> Self {
+        Self::Limits(gate.into(), None)
+    }
+
+    /// A guard.
+    pub fn guard(gate: impl Into<Arc<Gate>>) -> Self {
+        Self::Guard(gate.into())
+    }
+
+    /// The same limits on these terms. A guard has none.
+    pub fn on(self, terms: Arc<T>) -> Self {
+        match self {
+            Self::Limits(gate, _) => Self::Limits(gate, Some(terms)),
+            Self::Guard(_) => self,
+        }
+    }
+
+    /// Asks whether a request goes on. Behind a guard, `decided` is what its gate has decided already.
+    ///
+    /// `say` calls the function of the terms. `peer` is where the connection comes from; `advice` tells the operator how that
+    /// gets into a request in the adapter's framework.
+    pub fn enter(
+        &self,
+        say: impl for<'g> FnOnce(&T, Terms<'g>) -> Terms<'g>,
+        peer: Option<IpAddr>,
+        decided: Option<&Decision>,
+        fields: &(impl RequestFields + ?Sized),
+        advice: &str,
+    ) -> Entry {
+        match self {
+            Self::Guard(gate) => match gate.internal(decided, fields) {
+                Some(_) => Entry::Passes { decision: None, permit: None },
+                None => Entry::Answered { answer: gate.unauthorized(), decision: None },
+            },
+            Self::Limits(gate, said) => {
+                let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
+                let Ok((decision, permit)) = terms.admit(peer, fields) else {
+                    return Entry::Answered { answer: gate.no_peer(advice), decision: None };
+                };
+                if decision.lacks_peer() {
+                    gate.tell_uncounted(advice);
+                }
+                match gate.refusal(&decision, fields) {
+                    Some(answer) => Entry::Answered { answer, decision: Some(decision) },
+                    None => Entry::Passes { decision: Some(decision), permit },
+                }
+            }
+        }
+    }
+
+    /// The gate.
+    pub fn gate(&self) -> &Arc<Gate> {
+        match self {
+            Self::Limits(gate, _) | Self::Guard(gate) => gate,
+        }
+    }
+}
+
+/// Shares the gate.
+impl<T: ?Sized> Clone for Checkpoint<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Limits(gate, terms) => Self::Limits(Arc::clone(gate), terms.clone()),
+            Self::Guard(gate) => Self::Guard(Arc::clone(gate)),
+        }
+    }
+}
+
+/// Without the function.
+impl<T: ?Sized> fmt::Debug for Checkpoint<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Limits(..) => "Limits",
+            Self::Guard(_) => "Guard",
+        };
+        f.debug_struct(name).field("gate", self.gate()).finish_non_exhaustive()
+    }
+}
+
+/// What becomes of a request at a [`Checkpoint`].
+#[derive(Debug)]
+#[must_use = "an entry that nobody heeds keeps nobody out"]
+#[expect(clippy::large_enum_variant, reason = "it lives for one call, and a box would be an allocation")]
+pub enum Entry {
+    /// It goes on. The decision belongs into its extensions, for handlers; the permit is kept until the response is known.
+    Passes {
+        /// `None` behind a guard, which decides nothing.
+        decision: Option<Decision>,
+        /// `None` if the request was not counted.
+        permit: Option<Permit>,
+    },
+    /// The gate answers in the application's place.
+    Answered {
+        /// What it answers.
+        answer: Answer,
+        /// A refusal's, which belongs into the response's extensions: whoever is further outside learns of it.
+        decision: Option<Decision>,
+    },
+}

@@ -1,0 +1,70 @@
+//! The application that frameworks serve here: it answers every request with two bytes.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use tollgate_axum::{Gate, GateBuilder, GateError, Quota};
+
+use crate::subjects::address;
+
+/// What is answered.
+pub const ANSWER: &str = "ok";
+
+/// The secret of a service of ours.
+pub const SECRET: &str = "a secret of forty bytes for the benchmark";
+
+/// A gate that admits so many requests an hour from one address, and knows one service.
+pub fn gate(limit: u32) -> GateBuilder {
+    Gate::builder(Quota::per_hour(limit)).capacity(CALLERS * 2).service("edge", SECRET)
+}
+
+/// The same with every field that it can write.
+///
+/// # Errors
+/// If it can't be built.
+pub fn gate_with_all_fields(limit: u32) -> Result<Arc<Gate>, GateError> {
+    gate(limit).legacy_fields(true).build().map(Arc::new)
+}
+
+/// The limit of somebody who is never refused, low enough for the clock that gates read by default.
+pub const GENEROUS: u32 = 10_000;
+
+/// From how many addresses requests come, each in turn.
+pub const CALLERS: usize = 1 << 10;
+
+/// The socket's peer of a request.
+pub fn peer(request: usize) -> SocketAddr {
+    let caller = u32::try_from(request % CALLERS).unwrap_or(0);
+    SocketAddr::new(address(caller), 40_000)
+}
+
+/// The same without its port.
+pub fn peer_address(request: usize) -> IpAddr {
+    peer(request).ip()
+}
+
+/// The application with axum.
+pub fn axum() -> Router {
+    Router::new().route("/", get(async || ANSWER))
+}
+
+/// The application with hyper.
+///
+/// # Errors
+/// Never.
+#[expect(clippy::unused_async, reason = "hyper's services answer with futures")]
+pub async fn hyper<B>(_: Request<B>) -> Result<Response<Full<Bytes>>, Infallible> {
+    Ok(Response::new(Full::new(Bytes::from_static(ANSWER.as_bytes()))))
+}
+
+/// The application with actix-web.
+#[expect(clippy::unused_async, reason = "actix-web's handlers are futures")]
+pub async fn actix_web() -> &'static str {
+    ANSWER
+}
