@@ -1,3 +1,4 @@
+use std::fmt;
 use std::str::FromStr;
 
 use tollgate::{Nanos, Overflow, Prefixes, Quota};
@@ -73,6 +74,13 @@ pub enum RateError {
     /// It is no time.
     #[error("{0:?} is no length of time: use ms, s, min, h or d, with or without a number before it")]
     Span(String),
+}
+
+/// As it is read.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.limit, span(self.window))
+    }
 }
 
 impl FromStr for Rate {
