@@ -199,7 +199,7 @@ fn judged(replay: &Replay, index: usize, tried: &Tried) -> Judged {
     Judged {
         name: tried.policy.name.clone(),
         limit: tried.policy.quota.limit(),
-        window: span(tried.policy.quota.window()),
+        window: length(tried.policy.quota.window()),
         refused: tried.refused,
         refused_callers: tried.refused_callers + u64::from(tried.beyond.estimate()),
         own_refused: tried.own.iter().sum(),
@@ -239,8 +239,14 @@ fn ranked(callers: &Callers, policy: usize, window: usize) -> Vec<Ranked> {
     places.into_iter().filter_map(row).collect()
 }
 
+/// A length of time with its number: `1 min`.
+fn length(window: Nanos) -> String {
+    let text = span(window);
+    if text.starts_with(|first: char| first.is_ascii_digit()) { text } else { format!("1 {text}") }
+}
+
 /// A time for people and machines: RFC 3339, in UTC, to the second.
-pub(crate) fn when(time: Nanos) -> Option<String> {
+fn when(time: Nanos) -> Option<String> {
     let second = i64::try_from(time.0 / 1_000_000_000).ok()?;
     Timestamp::from_second(second).ok().map(|time| time.to_string())
 }

@@ -60,7 +60,7 @@ fn shown<'o>(outcome: &'o Outcome, policy: &'o Judged) -> Shown<'o> {
     let bar = |index: usize| {
         let up_to = 1_u64 << index.min(32);
         (
-            if up_to >= 1 << 10 { format!("{}k", up_to >> 10) } else { up_to.to_string() },
+            if up_to >= 1 << 13 { format!("{}Ki", up_to >> 10) } else { up_to.to_string() },
             index.is_multiple_of(every),
         )
     };

@@ -87,12 +87,15 @@ pub(crate) fn path(request: &[u8]) -> &[u8] {
         (Some(alone), None) => alone,
         (None, None) => &[],
     };
+    if target.starts_with(b"/") {
+        return target;
+    }
     match memchr::memmem::find(target, b"://") {
-        Some(scheme) if !target.starts_with(b"/") => {
+        Some(scheme) => {
             let host = target.get(scheme + 3..).unwrap_or_default();
             memchr::memchr(b'/', host).and_then(|at| host.get(at..)).unwrap_or(b"/")
         }
-        _ => target,
+        None => target,
     }
 }
 

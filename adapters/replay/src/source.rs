@@ -69,9 +69,11 @@ impl Source {
                 Some(entry) => entry,
                 None => self.read(eyes)?,
             };
+            // Of the first line nothing is known yet; so it takes more to disbelieve it.
+            let lateness = if self.newest.is_none() { JUMP } else { LATENESS };
             if self.newest.is_none_or(|newest| entry.time >= newest.saturating_add(JUMP)) {
                 self.held = self.read(eyes);
-                if self.held.is_some_and(|after| after.time.saturating_add(LATENESS) < entry.time) {
+                if self.held.is_some_and(|after| after.time.saturating_add(lateness) < entry.time) {
                     self.reading.astray += 1;
                     continue;
                 }

@@ -189,20 +189,21 @@ impl Suggestion {
             return Some(format!("no number works: {} can't be enforced ({error})", form.text(*limit)));
         }
         let is_far = |need: u32| need > single.saturating_mul(FAR);
-        let whose = match (&self.for_own, &self.shared) {
+        let (whose, need) = match (&self.for_own, &self.shared) {
             (Some((name, need)), _) if is_far(*need) => {
-                format!("your service {name} calls on behalf of many and needs {need}")
+                (format!("your service {name} calls for many"), *need)
             }
             (_, Some((address, need, behind))) if is_far(*need) && *limit >= *need => {
-                format!("{address} is shared by about {behind} and needs {need}")
+                (format!("about {behind} share {address}"), *need)
             }
             _ => return None,
         };
         Some(format!(
-            "no number works: {whose}, while single callers need {}. At {} only {offenders_refused} of the {offenders} callers \
-             who exceed that would still be refused. An address is not a caller there: identity is the answer",
+            "no number works: {whose} and needs {need}, {} times the {single} that callers alone at an address need. Whoever \
+             wants could do as much ({offenders_refused} of the {offenders} who exceed {} would still be refused), and it is \
+             enough only until your own traffic grows. Identity is the answer: count by who calls, not by address",
+            need / single.max(&1),
             form.text(*single),
-            form.text(*limit),
         ))
     }
 }

@@ -117,7 +117,7 @@ fn policies(outcome: &Outcome) -> Table {
 }
 
 fn ranked(policy: &Judged) -> Table {
-    let peak = format!("most in\na {}", policy.window);
+    let peak = format!("most in\n{}", policy.window);
     let mut table = table(&["caller", "requests", "refused", &peak, "user\nagents", "verdict"]);
     for caller in policy.ranked.iter().take(SHOWN) {
         table.add_row([

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr_iter, memchr2, memmem};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use crate::record::{Fault, MOST_FIELDS, Record, address, path, present};
 use crate::stamp::Stamps;
@@ -47,7 +47,8 @@ pub(super) fn number(text: &[u8]) -> Option<u16> {
 /// The time in brackets. A user's name may have spaces and brackets, but no quote; so the bracket that a request
 /// follows is the one.
 fn take_time(rest: &mut &[u8], stamps: &mut Stamps) -> Result<tollgate::Nanos, Fault> {
-    let ends = memmem::find(rest, b"] \"").ok_or(Fault::Shape)?;
+    let is_followed = |at: &usize| rest.get(at + 1..at + 3) == Some(b" \"");
+    let ends = memchr_iter(b']', rest).find(is_followed).ok_or(Fault::Shape)?;
     let (before, after) = rest.split_at(ends);
     let begins = before.len().checked_sub(CLF_TIME + 1).ok_or(Fault::Time)?;
     let Some([b'[', text @ ..]) = before.get(begins..) else { return Err(Fault::Time) };
