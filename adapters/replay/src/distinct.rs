@@ -69,7 +69,7 @@ mod tests {
         let (mut few, mut many) = (Distinct::default(), DistinctMany::default());
         assert_eq!((few.estimate(), many.estimate()), (0, 0));
         for number in 1..=2_000_000 {
-            for _ in 0..1 + number % 2 {
+            for _ in 0..=number % 2 {
                 few.add(key(number));
                 many.add(key(number));
             }

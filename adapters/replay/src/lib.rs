@@ -68,6 +68,6 @@ pub use reorder::{LATEST, MOST_WAITING, Reorder, Timed};
 pub use replay::Replay;
 pub use source::Source;
 pub use stamp::Stamps;
-pub use suggest::{Form, Share, ShareError, Suggestion};
+pub use suggest::{ADVICE, Form, Share, ShareError, Suggestion};
 pub use timeline::{MOST_SPANS, Timeline};
 pub use verdict::{Evidence, Verdict};

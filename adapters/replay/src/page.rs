@@ -1,5 +1,5 @@
 use askama::Template;
-use tollgate_replay::{Judged, Outcome, Ranked, Suggestion, Verdict};
+use tollgate_replay::{ADVICE, Judged, Outcome, Ranked, Suggestion, Verdict};
 
 use crate::charts;
 use crate::figures::{self, grouped, percent};
@@ -11,6 +11,8 @@ struct Page<'o> {
     outcome: &'o Outcome,
     policies: Vec<Shown<'o>>,
     suggestions: Vec<Suggested<'o>>,
+    /// Whether any suggestion is no number to use.
+    no_number: bool,
 }
 
 /// One policy.
@@ -41,6 +43,7 @@ pub(crate) fn page(outcome: &Outcome) -> askama::Result<String> {
         outcome,
         policies: outcome.policies.iter().map(|policy| shown(outcome, policy)).collect(),
         suggestions: outcome.suggestions.iter().map(suggested).collect(),
+        no_number: outcome.suggestions.iter().any(|suggestion| suggestion.no_number.is_some()),
     }
     .render()
 }

@@ -21,13 +21,13 @@ pub trait Timed {
 /// }
 /// let mut reorder = Reorder::new();
 /// let mut sorted = Vec::new();
-/// for seconds in [100, 140, 90, 170, 105] {
+/// for seconds in [100, 140, 90, 170, 115] {
 ///     assert!(reorder.push(At(seconds), |at| sorted.push(at.0)).is_ok());
 /// }
 /// // 170 has come, so nothing before 110 is waited for any longer.
 /// assert!(reorder.push(At(109), |_| {}).is_err());
 /// reorder.finish(|at| sorted.push(at.0));
-/// assert_eq!(sorted, [90, 100, 105, 140, 170]);
+/// assert_eq!(sorted, [90, 100, 115, 140, 170]);
 /// ```
 #[derive(Debug)]
 pub struct Reorder<T> {
@@ -119,7 +119,7 @@ impl<T: Timed> Default for Reorder<T> {
 
 /// How many seconds before the newest one may come.
 pub const LATEST: u64 = 60;
-/// How many may wait: two million are 35,000 requests a second for a minute, and 110 MB.
+/// How many may wait: two million are 35,000 requests a second for a minute, and 80 MB.
 pub const MOST_WAITING: usize = 2_000_000;
 const RING: u64 = 64;
 const SECOND: u64 = 1_000_000_000;

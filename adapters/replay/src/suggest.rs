@@ -184,7 +184,7 @@ fn smallest(needs: &mut [u32], share: Share) -> u32 {
 impl Suggestion {
     /// Why the limit, though it is the smallest that does what was asked, is no number to use.
     fn fault(&self) -> Option<String> {
-        let Self { form, limit, for_single_callers: single, offenders, offenders_refused, .. } = self;
+        let Self { form, limit, for_single_callers: single, .. } = self;
         if let Err(error) = form.quota(*limit).validate() {
             return Some(format!("no number works: {} can't be enforced ({error})", form.text(*limit)));
         }
@@ -198,15 +198,16 @@ impl Suggestion {
             }
             _ => return None,
         };
+        let times = need / single.max(&1);
         Some(format!(
-            "no number works: {whose} and needs {need}, {} times the {single} that callers alone at an address need. Whoever \
-             wants could do as much ({offenders_refused} of the {offenders} who exceed {} would still be refused), and it is \
-             enough only until your own traffic grows. Identity is the answer: count by who calls, not by address",
-            need / single.max(&1),
-            form.text(*single),
+            "no number works: {whose} and needs {need}, {times} times the {single} that callers alone at an address need"
         ))
     }
 }
+
+/// What to do where no number works.
+pub const ADVICE: &str = "Where no number works an address is not one caller. A limit that lets all behind it pass would let \
+     anybody do as much, and suffice only until more come. Identity is the answer: count by who calls, not by address.";
 
 const MILLION: u32 = 1_000_000;
 /// From how many times what single callers need on a limit no longer is one for them.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table};
-use tollgate_replay::{Judged, Outcome};
+use tollgate_replay::{ADVICE, Judged, Outcome, Verdict};
 
 use crate::figures::{counted, grouped, percent};
 
@@ -22,6 +22,13 @@ impl fmt::Display for Summary<'_> {
                 _ => String::new(),
             };
             writeln!(f, "\nRefused by {}{of}:\n{}", policy.name, ranked(policy))?;
+            for verdict in Verdict::ALL {
+                let count =
+                    policy.ranked.iter().take(SHOWN).filter(|caller| caller.verdict == verdict).count();
+                if count > 0 {
+                    writeln!(f, "{count} × {verdict}: {}.", verdict.advice())?;
+                }
+            }
         }
         self.suggested(f)?;
         for (index, note) in outcome.notes.iter().enumerate() {
@@ -92,10 +99,15 @@ impl Summary<'_> {
             ]);
         }
         writeln!(f, "{table}")?;
+        let mut any = false;
         for suggestion in &outcome.suggestions {
             if let Some(why) = &suggestion.no_number {
                 writeln!(f, "{}: {why}.", suggestion.form.text(suggestion.limit))?;
+                any = true;
             }
+        }
+        if any {
+            writeln!(f, "{ADVICE}")?;
         }
         Ok(())
     }
@@ -126,7 +138,7 @@ fn ranked(policy: &Judged) -> Table {
             number(grouped(caller.refused)),
             number(grouped(caller.peak)),
             number(grouped(caller.distinct)),
-            Cell::new(format!("{}: {}", caller.verdict, caller.verdict.advice())),
+            Cell::new(caller.verdict.to_string()),
         ]);
     }
     table

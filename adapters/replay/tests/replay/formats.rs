@@ -77,7 +77,7 @@ fn written() -> impl Strategy<Value = String> {
                 "{host} - {user} [{d:02}/May/2015:{h:02}:{m:02}:{s:02} +0200] \"{request}\" {status} 512"
             );
             for text in tail {
-                line.push_str(&format!(" \"{text}\""));
+                line.extend([" \"", &text, "\""]);
             }
             line
         },
