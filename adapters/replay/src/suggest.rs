@@ -9,6 +9,9 @@ use crate::replay::Service;
 use crate::verdict::Verdict;
 
 /// The smallest limit of one form that refuses no more than a share of callers, and none of one's own services.
+///
+/// (Of sliding windows it is the smallest that does so whatever else is refused: where a service shares its address with
+/// strangers a smaller one may do, since what is refused of theirs is not counted.)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Suggestion {
     /// Which limits were looked at.

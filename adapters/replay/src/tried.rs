@@ -82,3 +82,24 @@ impl Tried {
         counts.inherited + counts.taken_over + counts.uncounted + counts.refused_by_overflow
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate::{Keyer, Quota};
+
+    /// Times are kept on a ring, here of nine to nineteen hours: half of it later a word that was not swept would lie ahead.
+    #[test]
+    fn a_log_that_pauses_refuses_nobody_for_it() {
+        let key = Keyer::new(*b"a seed for tests").bytes(b"caller");
+        let begin = Nanos::from_secs(1_431_857_103);
+        for hours in 1..60 {
+            let policy = Policy::new("fast", Quota::per_second(1_000).burst(1));
+            let mut tried = Tried::new(policy, 0).unwrap();
+            assert!(!tried.refuses(key, begin));
+            assert!(tried.refuses(key, begin));
+            let later = begin.saturating_add(Nanos::from_secs(3_600 * hours));
+            assert!(!tried.refuses(key, later), "{hours} hours later");
+        }
+    }
+}
