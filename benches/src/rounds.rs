@@ -53,9 +53,9 @@ pub fn timed(calls: usize, mut call: impl FnMut(usize) -> bool) -> Result<f64, B
     }
 }
 
-/// How many seconds this thread has run.
+/// How many seconds this thread has run. It stands still while others have the core.
 #[expect(clippy::cast_precision_loss, reason = "far below 2⁵²")]
-fn on_core() -> f64 {
+pub fn on_core() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

@@ -28,7 +28,7 @@
 
 use crate::flaw;
 use crate::quota::{Arithmetic, Charge, Moment};
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, HOME_FIRST, Ordering, fence};
 use crate::word::{Tag, Word};
 use crate::work;
 
@@ -126,13 +126,14 @@ impl<'t> Candidates<'t> {
     }
 
     /// The caller's word or somebody's claim for it, looked for in its first line before its second, in both from its
-    /// home slot on. If there is none, `seen` holds the words of all places.
+    /// home slot on, unless that was tried. If there is none, `seen` holds the words of all places.
     #[inline]
     pub(crate) fn find(&self, seen: &mut [Word; PLACES]) -> Option<(Place, Word)> {
+        let begin = if HOME_FIRST { 0 } else { self.home };
         for which in 0..2 {
             let start = self.start(which);
             for step in 0..WAYS {
-                let place = start + (self.home + step) % WAYS;
+                let place = start + (begin + step) % WAYS;
                 let word = self.slot(place).load();
                 if word.belongs_to(self.tag) {
                     return Some((place, word));

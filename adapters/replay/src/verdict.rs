@@ -1,6 +1,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use tollgate::Finding;
 
 /// Who is behind a refused caller, by what the log shows of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
@@ -79,8 +80,8 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How many different hints make an address a shared one.
-const MANY: u32 = 8;
+/// How many different hints make an address a shared one: as many as for the limiter's own list.
+const MANY: u32 = Finding::SHARED_FROM as u32;
 /// How often is again and again.
 const REPEATEDLY: u32 = 3;
 

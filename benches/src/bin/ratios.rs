@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use benches::rounds::{Contestant, interleaved, median};
+use benches::rounds::{Contestant, interleaved, median, on_core};
 use benches::sheet::Sheet;
 use benches::subjects::{
     GovernorToldTheTime, GovernorWithClock, KEYER, Limit, NOW, Ours, OursByFoldhash, OursWithClock, Pingora,
@@ -153,16 +153,16 @@ fn batch(run: &mut Run) -> Outcome {
     }
     let many = || {
         let mut passed = 0;
-        let began = Instant::now();
+        let began = on_core();
         for batch in requests.chunks(64) {
             let mut keys = [KEYER.address(address(0)); 64];
             keys.iter_mut().zip(batch).for_each(|(key, &address)| *key = KEYER.address(address));
             let keys = keys.get(..batch.len()).unwrap_or_default();
             together.0.check_many(keys, black_box(NOW), |_, verdict| passed += usize::from(verdict.passes()));
         }
-        let span = began.elapsed();
+        let seconds = on_core() - began;
         black_box(passed);
-        Ok(mean(span, requests.len()))
+        Ok(mean(seconds, requests.len()))
     };
     run.take(
         "uniform over 2^20 callers, batches of 64",
@@ -350,18 +350,18 @@ impl Run {
     }
 }
 
-/// The mean time of a call, whatever it answers.
+/// The mean time of a call on its core, whatever it answers, in nanoseconds.
 fn timed(calls: usize, mut call: impl FnMut(usize) -> bool) -> f64 {
-    let began = Instant::now();
+    let began = on_core();
     let passed = (0..calls).filter(|&index| call(index)).count();
-    let span = began.elapsed();
+    let seconds = on_core() - began;
     black_box(passed);
-    mean(span, calls)
+    mean(seconds, calls)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2⁵²")]
-fn mean(span: Duration, calls: usize) -> f64 {
-    span.as_nanos() as f64 / calls as f64
+fn mean(seconds: f64, calls: usize) -> f64 {
+    seconds * 1e9 / calls as f64
 }
 
 /// The same requests in each round.
