@@ -102,11 +102,16 @@ impl TimedCount {
     #[inline]
     pub(super) const fn settled(&self, state: u64, at: Moment, span: u64) -> u64 {
         match self.side(state, at) {
-            Side::Ahead(lead) if lead > span / LEAD && lead > self.skew() => {
-                self.state(self.now(at), self.parts(state).1)
-            }
+            Side::Ahead(lead) if lead > self.kept(span) => self.state(self.now(at), self.parts(state).1),
             _ => state,
         }
+    }
+
+    /// The largest lead that is kept in a rule that measures `span`.
+    #[inline]
+    pub(super) const fn kept(&self, span: u64) -> u64 {
+        let (lead, skew) = (span / LEAD, self.skew());
+        if lead > skew { lead } else { skew }
     }
 
     /// How far clocks may disagree, in ticks; on a short ring, as far as it can be told from the past.
@@ -134,6 +139,21 @@ impl TimedCount {
     #[inline]
     pub(super) const fn span(&self, ticks: u64, at: Moment) -> Nanos {
         Nanos((ticks << self.shift) - at.fraction)
+    }
+
+    /// The whole ticks in a span.
+    pub(super) const fn ticks(&self, span: Nanos) -> u64 {
+        span.0 >> self.shift
+    }
+
+    /// The tick that comes so many ticks after now, as a state holds it.
+    pub(super) const fn after(&self, at: Moment, ticks: u64) -> u64 {
+        at.tick.wrapping_add(ticks) & self.ring_mask()
+    }
+
+    /// A tick has 2^first nanoseconds; the second is the count's width.
+    pub(super) const fn widths(&self) -> (u8, u8) {
+        (self.shift, self.count_bits)
     }
 
     /// A number of ticks in nanoseconds.
