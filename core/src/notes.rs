@@ -112,6 +112,11 @@ impl<S: Storage> Notes<S> {
         self.table.rule().quarter_ring()
     }
 
+    /// What times are rounded down to.
+    pub fn tick(&self) -> Nanos {
+        self.table.rule().shortest_wait()
+    }
+
     /// The largest number that is remembered.
     pub fn most(&self) -> u32 {
         self.table.rule().limit()

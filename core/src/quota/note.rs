@@ -51,7 +51,7 @@ impl Note {
         self.most
     }
 
-    pub(super) const fn shortest_wait(&self) -> Nanos {
+    pub(crate) const fn shortest_wait(&self) -> Nanos {
         self.layout.nanos(1)
     }
 
