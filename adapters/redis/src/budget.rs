@@ -81,9 +81,15 @@ impl Budget {
         }
     }
 
-    /// Asks the store, and takes note of what it says.
-    pub(crate) async fn ask(self: &Arc<Self>, key: Key, cost: u32, now: Nanos) -> RedisResult<Verdict> {
-        let question = self.question(key, key, cost, now);
+    /// Asks the store, and takes note of what it says. `wanted` is the cost of all requests that wait, this one included.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        key: Key,
+        cost: u32,
+        wanted: u32,
+        now: Nanos,
+    ) -> RedisResult<Verdict> {
+        let question = Question { wanted, ..self.question(key, key, cost, now) };
         let owed = question.owed;
         let store = &self.store.0;
         let answer = store.link.decide(&[question], now, &store.tallies).await?;
@@ -95,6 +101,18 @@ impl Budget {
         } else {
             Verdict::Refused(self.refused(key, cost, charge.1, answer.now, now))
         })
+    }
+
+    /// Keeps what an admitted request was charged that nobody waits for any more.
+    pub(crate) fn keep(self: &Arc<Self>, key: Key, cost: u32, now: Nanos) {
+        if self.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, now)) {
+            self.store.0.tallies.leased.add(cost.into());
+        }
+    }
+
+    /// How much credit there is for a caller.
+    pub(crate) fn held(self: &Arc<Self>, key: Key, now: Nanos) -> u32 {
+        self.leases_at(now).map_or(0, |leases| leases.held(key, now))
     }
 
     /// What to ask about a caller. All keys of one question are in the slot of `slot`.
@@ -111,6 +129,7 @@ impl Budget {
             key: self.stored_at(key, slot),
             figures: self.figures,
             cost,
+            wanted: cost,
             chunk,
             divisor: self.store.0.divisor(),
             owed,
@@ -147,6 +166,11 @@ impl Budget {
     ) -> Standing {
         let limit = self.account.limit();
         let (state, verdict) = self.account.charge(key, before, then, charged);
+        if let Verdict::Admitted(said) = verdict
+            && cost == 0
+        {
+            return said;
+        }
         let (Some(state), Verdict::Admitted(said)) = (state, verdict) else {
             let (remaining, resets_in) = match verdict {
                 Verdict::Admitted(said) => (said.remaining, said.resets_in),
@@ -156,7 +180,7 @@ impl Budget {
             return Standing::new(limit, remaining, resets_in, Receipt::new(key, 0, cost));
         };
         let credit = charged.saturating_sub(cost);
-        if let Some(leases) = self.leases_at(now).filter(|_| cost > 0) {
+        if let Some(leases) = self.leases_at(now) {
             // Whoever spends it may have read the clock a whole wait ago.
             let wait = Nanos::from_duration(self.store.0.link.wait);
             let lasts = self.account.lasts(state, then).saturating_sub(wait);

@@ -22,7 +22,7 @@ pub(crate) enum Seat {
 pub(crate) struct Landing {
     flights: Flights,
     key: Key,
-    _waited_for: watch::Sender<()>,
+    waited_for: watch::Sender<()>,
 }
 
 impl Flights {
@@ -37,13 +37,20 @@ impl Flights {
         }
         let (sender, receiver) = watch::channel(());
         shard.insert(key.fingerprint(), receiver);
-        Seat::Leader(Landing { flights: self.clone(), key, _waited_for: sender })
+        Seat::Leader(Landing { flights: self.clone(), key, waited_for: sender })
     }
 
     fn shard(&self, key: Key) -> MutexGuard<'_, HashMap<u64, watch::Receiver<()>>> {
         let index = usize::try_from(key.fingerprint() >> 40).unwrap_or(0) % SHARDS;
         // A map is whole between its operations, and nothing else happens under the lock.
         self.0[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Landing {
+    /// How many wait; the map's own receiver is none of them.
+    pub(crate) fn followers(&self) -> u32 {
+        u32::try_from(self.waited_for.receiver_count().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 }
 
@@ -63,7 +70,9 @@ mod tests {
         let (a, b) = (Key::from_fingerprint(1 << 40), Key::from_fingerprint(17 << 40));
         let Seat::Leader(landing) = flights.board(a) else { panic!("nobody else asks") };
         assert!(matches!(flights.board(b), Seat::Leader(_)));
+        assert_eq!(landing.followers(), 0);
         let Seat::Follower(mut waiting) = flights.board(a) else { panic!("somebody asks") };
+        assert_eq!(landing.followers(), 1);
         drop(landing);
         assert!(waiting.changed().await.is_err());
         assert!(matches!(flights.board(a), Seat::Leader(_)));

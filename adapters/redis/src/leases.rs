@@ -144,6 +144,14 @@ impl Leases {
         given.is_some()
     }
 
+    /// How much credit there is.
+    pub(crate) fn held(&self, key: Key, now: Nanos) -> u32 {
+        match self.notes.read(key, now).map(|note| (Lease::of(note), note.lasts)) {
+            Some((Lease::Credit { left, .. }, lasts)) => self.usable(left, lasts),
+            _ => 0,
+        }
+    }
+
     /// Asks the store next time.
     pub(crate) fn forget_refusal(&self, key: Key, now: Nanos) {
         self.notes.update(key, now, |note| {

@@ -7,6 +7,7 @@ use tollgate::{Basis, Key, Nanos, Quota, Standing, Verdict};
 
 use crate::budget::Budget;
 use crate::flights::{Landing, Seat};
+use crate::lease::MOST;
 use crate::store::Store;
 
 /// Holds each caller to a quota over all nodes of a store. Clones are one limiter.
@@ -53,7 +54,7 @@ impl SharedLimiter {
     /// Asks by itself.
     async fn check_alone(&self, key: Key, cost: u32, now: Nanos) -> Verdict {
         let link = &self.0.store.0.link;
-        match timeout(link.wait, self.0.ask(key, cost, now)).await {
+        match timeout(link.wait, self.0.ask(key, cost, cost, now)).await {
             Ok(Ok(verdict)) => verdict,
             Ok(Err(_)) => self.0.without_store(key, cost, now),
             Err(_) => {
@@ -106,12 +107,18 @@ impl SharedLimiter {
         let (answer, waiting) = oneshot::channel();
         let budget = self.0.clone();
         self.0.store.0.runtime.spawn(async move {
-            let verdict = budget.ask(key, cost, now).await.ok();
-            if let Err(Some(Verdict::Admitted(_))) = answer.send(verdict)
-                && let Some(leases) = budget.leases_at(now)
-                && leases.give_back(key, cost, now)
-            {
-                budget.store.0.tallies.leased.add(cost.into());
+            let verdict = budget.ask(key, cost, cost, now).await.ok();
+            let admitted = verdict.is_some_and(|verdict| verdict.passes());
+            if answer.send(verdict).is_err() && admitted {
+                budget.keep(key, cost, now);
+            }
+            // Those who wait are asked for together, or each would ask in its turn.
+            let wanted = cost.saturating_mul(landing.followers()).min(MOST);
+            if admitted && wanted > 0 && budget.held(key, now) < wanted {
+                // What nobody wants after all is there for others.
+                if matches!(budget.ask(key, cost, wanted, now).await, Ok(Verdict::Admitted(_))) {
+                    budget.keep(key, cost, now);
+                }
             }
             drop(landing);
         });

@@ -30,8 +30,11 @@ pub(crate) fn share(
         Layout::FixedWindow { limit, .. } => Quota::new(part(limit), quota.window()),
         Layout::SlidingWindow { limit, .. } => Quota::new(part(limit), quota.window()).sliding(),
         Layout::Gcra { burst, .. } => {
-            let interval = account.fades().unwrap_or(quota.window());
-            Quota::new(1, Nanos(interval.0.saturating_mul(nodes.into()))).burst(part(burst))
+            let interval = account.fades().unwrap_or(quota.window()).0.saturating_mul(nodes.into());
+            // The shortest and the longest window that a quota may have.
+            let requests = if interval < 2048 { 2048 } else { 1 };
+            let window = interval.saturating_mul(requests.into()).min(1 << 62);
+            Quota::new(requests, Nanos(window)).burst(part(burst))
         }
     };
     BoxedLimiter::with_capacity(share, capacity)

@@ -10,6 +10,8 @@ pub(crate) struct Question {
     pub(crate) figures: [i64; 6],
     /// What the request costs.
     pub(crate) cost: u32,
+    /// How much is wanted at once, with other requests that wait.
+    pub(crate) wanted: u32,
     /// How much to charge at best, for requests to come.
     pub(crate) chunk: u32,
     /// At most this part of what remains is charged ahead.
@@ -19,10 +21,11 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    pub(crate) fn arguments(&self) -> [i64; 10] {
+    pub(crate) fn arguments(&self) -> [i64; 11] {
         let [kind, limit, span, shift, bits, kept] = self.figures;
-        let [cost, chunk, divisor, owed] = [self.cost, self.chunk, self.divisor, self.owed].map(i64::from);
-        [kind, limit, span, shift, bits, kept, cost, chunk, divisor, owed]
+        let asked = [self.cost, self.wanted, self.chunk, self.divisor, self.owed];
+        let [cost, wanted, chunk, divisor, owed] = asked.map(i64::from);
+        [kind, limit, span, shift, bits, kept, cost, wanted, chunk, divisor, owed]
     }
 }
 

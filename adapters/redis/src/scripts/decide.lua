@@ -1,7 +1,7 @@
 -- Decides one request by one or several limits, all or nothing.
 -- KEYS: a caller's state under each limit.
 -- ARGV: time (two numbers, or -1 0), margin in ms, then for each limit its six figures and
---   cost, chunk, divisor, owed
+--   cost, wanted, chunk, divisor, owed
 -- Answers: whether all admit, the time (two numbers), then for each limit what was charged and the state before (-1: none).
 local high, low = time()
 if not high then return redis.error_reply(forbidden) end
@@ -10,7 +10,7 @@ local answer = { 1, high, low }
 local decided = {}
 for index, key in ipairs(KEYS) do
     local limit = limit_given()
-    local cost, chunk, divisor, owed = argument(), argument(), argument(), argument()
+    local cost, wanted, chunk, divisor, owed = argument(), argument(), argument(), argument(), argument()
     local at = limit.kind.at(limit, high, low)
     local stored = tonumber(redis.call('GET', key))
     local state = stored or limit.kind.fresh(limit, at)
@@ -23,7 +23,8 @@ for index, key in ipairs(KEYS) do
     end
     local before = stored or -1
     local remaining = limit.kind.remaining(limit, at, state)
-    local charge = math.max(cost, math.min(chunk, floor(remaining / divisor)))
+    -- What is wanted now, and then what may be charged ahead, for as long as some of it would not be stranded.
+    local charge = math.max(cost, math.min(wanted, remaining), math.min(chunk, floor(remaining / divisor)))
     if cost > 0 and cost > remaining then
         charge, answer[1] = 0, 0
         local settled, from_now = limit.kind.settled(limit, at, state)

@@ -1,0 +1,14 @@
+//! The ways in which a server is reached, and what nodes notice about each other.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+#[cfg(feature = "cluster")]
+mod cluster;
+mod nodes;
+#[cfg(feature = "sentinel")]
+mod sentinel;
+mod several;
+#[cfg(feature = "tls")]
+mod tls;
+mod users;

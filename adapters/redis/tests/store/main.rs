@@ -1,0 +1,7 @@
+//! Nodes with a real server, which each test starts for itself. Where there is no `redis-server`, a test says so and
+//! passes, unless the variable CI is set.
+
+mod leases;
+mod properties;
+#[path = "../support/mod.rs"]
+mod support;
