@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use redis::{ErrorKind, RedisError, RedisResult};
+use tollgate::Nanos;
 
+use crate::connection::Connection;
 use crate::route::PATIENCE;
 use crate::store::Inner;
 use crate::time_source::{Asked, TimeSource};
@@ -66,31 +68,43 @@ impl Inner {
             Ok(connection) => connection?,
             Err(_) => return Err(RedisError::from((ErrorKind::Io, "no connection in time"))),
         };
-        let register = format!("{}:nodes", self.prefix);
+        // A cluster may have lost the slot of the register, and no other: all nodes go on to the same next one.
+        let mut places = 0..self.link.route.registers();
+        loop {
+            let place = places.next().unwrap_or_default();
+            match self.enter(&mut connection, &format!("{}:{{nodes-{place}}}", self.prefix)).await {
+                Ok(entries) => {
+                    self.registered(&entries);
+                    return Ok(());
+                }
+                Err(error) if places.is_empty() => return Err(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn enter(&self, connection: &mut Connection, register: &str) -> RedisResult<Vec<String>> {
         let entry = format!("{} {}", self.seed, self.node);
         let lasts = self.heartbeat.saturating_mul(FORGOTTEN).as_secs().max(1);
-        let entries: Vec<String> = loop {
+        loop {
             let asked = match self.link.source {
                 TimeSource::Caller => Asked::system(),
-                TimeSource::Server | TimeSource::Node => self.link.asked(tollgate::Nanos::ZERO),
+                TimeSource::Server | TimeSource::Node => self.link.asked(Nanos::ZERO),
             };
             let mut invocation = self.link.scripts.register.prepare_invoke();
-            invocation.key(&register).arg(asked.high).arg(asked.low).arg(&entry).arg(lasts);
+            invocation.key(register).arg(asked.high).arg(asked.low).arg(&entry).arg(lasts);
             let began = Instant::now();
-            match invocation.invoke_async(&mut connection).await {
+            match invocation.invoke_async(connection).await {
                 Err(error) if asked == Asked::SERVER && self.link.forbids_time(&error) => {}
-                Err(error) => return Err(error),
                 Ok(_) if began.elapsed() > self.link.wait => {
                     return Err(RedisError::from((
                         ErrorKind::Io,
                         "an answer took longer than a decision waits",
                     )));
                 }
-                Ok(entries) => break entries,
+                result => return result,
             }
-        };
-        self.registered(&entries);
-        Ok(())
+        }
     }
 
     /// Takes note of the nodes that share this one's seed and prefix, and names those that share only the prefix.

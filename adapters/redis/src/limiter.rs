@@ -109,16 +109,18 @@ impl SharedLimiter {
         self.0.store.0.runtime.spawn(async move {
             let verdict = budget.ask(key, cost, cost, now).await.ok();
             let admitted = verdict.is_some_and(|verdict| verdict.passes());
+            let wanted = cost.saturating_mul(landing.followers()).min(MOST);
+            // Whoever comes from now on asks by itself, unless there are those who wait.
+            let landing = Some(landing).filter(|_| admitted && wanted > 0);
             if answer.send(verdict).is_err() && admitted {
                 budget.keep(key, cost, now);
             }
-            // Those who wait are asked for together, or each would ask in its turn.
-            let wanted = cost.saturating_mul(landing.followers()).min(MOST);
-            if admitted && wanted > 0 && budget.held(key, now) < wanted {
-                // What nobody wants after all is there for others.
-                if matches!(budget.ask(key, cost, wanted, now).await, Ok(Verdict::Admitted(_))) {
-                    budget.keep(key, cost, now);
-                }
+            // Those are asked for together, or each would ask in its turn.
+            if landing.is_some()
+                && budget.held(key, now) < wanted
+                && matches!(budget.ask(key, cost, wanted, now).await, Ok(Verdict::Admitted(_)))
+            {
+                budget.keep(key, cost, now);
             }
             drop(landing);
         });

@@ -18,6 +18,15 @@ pub(crate) enum Route {
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Route {
+    /// In how many places the nodes' register may be: more than one only where one may be lost by itself.
+    pub(crate) fn registers(&self) -> u32 {
+        match self {
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => 4,
+            _ => 1,
+        }
+    }
+
     pub(crate) async fn connect(&self) -> RedisResult<Connection> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(PATIENCE))

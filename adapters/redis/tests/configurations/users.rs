@@ -7,8 +7,7 @@ use crate::support::{DEADLINE, KEYER, SECOND, TestServer, connected, key};
 #[tokio::test]
 async fn a_user_with_few_rights_is_enough() {
     let Some(server) = TestServer::start(&[]) else { return };
-    let rights =
-        "~limits:* +evalsha +script|load +get +set +zadd +zremrangebyscore +zrange +expire +client|setinfo";
+    let rights = "~limits:* +evalsha +script|load +get +set +zadd +zremrangebyscore +zrange +expire +client";
     for (user, time, quota) in
         [("timed", "+time", Quota::per_hour(3)), ("timeless", "-time", Quota::per_hour(3).sliding())]
     {
