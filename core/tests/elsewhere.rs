@@ -114,6 +114,62 @@ proptest! {
     }
 }
 
+/// The inputs of `states.tsv`, which scripts in stores are held to as well.
+#[test]
+fn states_and_answers_are_those_of_the_vectors() {
+    let quotas = [
+        ("fixed", Quota::per_minute(300)),
+        ("fixed", Quota::new(3, Nanos(2_048))),
+        ("sliding", Quota::per_minute(300).sliding()),
+        ("sliding", Quota::new(5, Nanos::from_secs(1)).sliding()),
+        ("gcra", Quota::per_minute(300).burst(50)),
+        ("gcra", Quota::per_second(1_000_000).burst(1_000)),
+    ];
+    let mut lines =
+        String::from("kind\tlimit\twindow\tburst\tstate\tnow\tcost\tafter\tanswer\tremaining\twait\n");
+    for (kind, quota) in quotas {
+        let account = Account::new(quota).unwrap();
+        let (mut state, mut now) = (None, 1_764_000_000_000_000_123_u64);
+        // Costs in tenths of the limit, and hundredths of a window that pass; once the clock runs back.
+        for (cost, passes) in [
+            (0, 0),
+            (5, 0),
+            (3, 20),
+            (1, 20),
+            (9, 3),
+            (1, 0),
+            (4, 90),
+            (9, 35),
+            (10, 30),
+            (2, -500),
+            (10, 500),
+        ] {
+            now = now.checked_add_signed(passes * i64::try_from(quota.window().0 / 100).unwrap()).unwrap();
+            let cost = account.limit() * cost / 10;
+            let (after, verdict) = account.charge(KEY, state, Nanos(now), cost);
+            let (answer, remaining, wait) = match verdict {
+                Verdict::Admitted(standing) => ("admitted", standing.remaining, standing.resets_in),
+                Verdict::Refused(refusal) => ("refused", 0, refusal.retry_after),
+                Verdict::Exempt(_) => unreachable!(),
+            };
+            let burst = if kind == "gcra" { account.limit() } else { 0 };
+            let text = |state: Option<u64>| state.map_or("-".into(), |state| state.to_string());
+            let (before, after_) = (text(state), text(after));
+            let (limit, window) = (quota.limit(), quota.window().0);
+            lines += &format!(
+                "{kind}\t{limit}\t{window}\t{burst}\t{before}\t{now}\t{cost}\t{after_}\t{answer}\t{remaining}\t{}\n",
+                wait.0
+            );
+            state = after;
+        }
+    }
+    assert_eq!(
+        lines,
+        include_str!("states.tsv"),
+        "states are kept by running nodes: a change loses their counts"
+    );
+}
+
 #[test]
 fn what_is_charged_ahead_lasts_until_its_window_ends() {
     let now = Nanos::from_secs(90);

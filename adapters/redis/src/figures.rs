@@ -3,7 +3,7 @@ use tollgate::Layout;
 /// A limit as the scripts take it, and what tells states of one layout from another's.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// Kind, limit, span, shift, bits and kept: see `scripts/arithmetic.lua`.
+    /// Kind, limit, span, shift, bits and kept: see `scripts/common.lua`.
     pub(crate) numbers: [i64; 6],
     /// Part of the keys' names: states of different layouts never meet, so that nodes with an old and a new limit can run
     /// side by side.

@@ -5,7 +5,7 @@ use tollgate::{Account, BoxedNotes, BuildError, Key, Layout, Nanos, Note};
 use crate::lease::{LARGEST, Lease, MOST};
 
 /// What this node was lent from a shared budget, caller by caller, and which refusals it remembers.
-pub(crate) struct Leases {
+pub struct Leases {
     notes: BoxedNotes,
     /// What the store said last: how much remains beyond what was lent, and when all is there again, or something.
     said: BoxedNotes,
@@ -19,11 +19,19 @@ pub(crate) struct Leases {
 
 /// What this node knows about a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Known {
+pub enum Known {
     /// It passes, by credit; what remains, as far as is known, and when all is there again.
-    Admitted { remaining: u32, resets_in: Nanos },
+    Admitted {
+        /// Requests.
+        remaining: u32,
+        /// From now.
+        resets_in: Nanos,
+    },
     /// It does not.
-    Refused { retry_after: Nanos },
+    Refused {
+        /// From now.
+        retry_after: Nanos,
+    },
     /// Nothing: the store has to be asked.
     Nothing,
 }
@@ -32,12 +40,11 @@ pub(crate) enum Known {
 const MOST_SAID: u32 = (1 << 22) - 1;
 
 impl Leases {
-    pub(crate) fn new(
-        account: &Account,
-        largest: u32,
-        memory: Nanos,
-        capacity: usize,
-    ) -> Result<Self, BuildError> {
+    /// Leases of up to `largest` and refusals remembered up to `memory`.
+    ///
+    /// # Errors
+    /// As for [`BoxedNotes`].
+    pub fn new(account: &Account, largest: u32, memory: Nanos, capacity: usize) -> Result<Self, BuildError> {
         let window = account.window();
         let longest = match account.layout() {
             Layout::FixedWindow { .. } => window,
@@ -53,7 +60,7 @@ impl Leases {
     }
 
     /// Decides a request by what is known here, and spends credit if it passes.
-    pub(crate) fn spend(&self, key: Key, cost: u32, now: Nanos) -> Known {
+    pub fn spend(&self, key: Key, cost: u32, now: Nanos) -> Known {
         match self.notes.read(key, now).map(Lease::of) {
             Some(Lease::Refused { cost: refused }) if refused == cost => {
                 let retry_after = self.said.read(key, now).map_or(self.memory, |said| {
@@ -81,7 +88,7 @@ impl Leases {
     }
 
     /// How much to ask for: twice as much as the last time if that is spent, and at first no more than the request.
-    pub(crate) fn chunk(&self, key: Key, cost: u32, now: Nanos) -> u32 {
+    pub fn chunk(&self, key: Key, cost: u32, now: Nanos) -> u32 {
         let chunk = match self.notes.read(key, now).map(Lease::of) {
             Some(Lease::Credit { growth, .. }) => 2_u32.saturating_pow(growth + 1),
             _ => 1,
@@ -91,15 +98,7 @@ impl Leases {
 
     /// Credit that the store has charged for this caller and that may be spent for a time from now; and what it said of
     /// the rest. How much of it found room.
-    pub(crate) fn deposit(
-        &self,
-        key: Key,
-        granted: u32,
-        credit: u32,
-        lasts: Nanos,
-        said: Note,
-        now: Nanos,
-    ) -> u32 {
+    pub fn deposit(&self, key: Key, granted: u32, credit: u32, lasts: Nanos, said: Note, now: Nanos) -> u32 {
         let growth = granted.max(1).ilog2();
         let kept = Cell::new(0);
         let written = self.notes.update(key, now, |note| {
@@ -119,7 +118,7 @@ impl Leases {
     }
 
     /// A refusal by the store, unless there is credit for smaller requests.
-    pub(crate) fn refuse(&self, key: Key, cost: u32, retry_after: Nanos, now: Nanos) {
+    pub fn refuse(&self, key: Key, cost: u32, retry_after: Nanos, now: Nanos) {
         if cost > MOST {
             return;
         }
@@ -135,7 +134,7 @@ impl Leases {
     }
 
     /// Credit that was spent on a request which is not to count; whether it can be spent again.
-    pub(crate) fn give_back(&self, key: Key, cost: u32, now: Nanos) -> bool {
+    pub fn give_back(&self, key: Key, cost: u32, now: Nanos) -> bool {
         let given = self.notes.update(key, now, |note| {
             let note = note?;
             let Lease::Credit { left, growth } = Lease::of(note) else { return None };
@@ -145,7 +144,7 @@ impl Leases {
     }
 
     /// How much credit there is.
-    pub(crate) fn held(&self, key: Key, now: Nanos) -> u32 {
+    pub fn held(&self, key: Key, now: Nanos) -> u32 {
         match self.notes.read(key, now).map(|note| (Lease::of(note), note.lasts)) {
             Some((Lease::Credit { left, .. }, lasts)) => self.usable(left, lasts),
             _ => 0,
@@ -153,7 +152,7 @@ impl Leases {
     }
 
     /// Asks the store next time.
-    pub(crate) fn forget_refusal(&self, key: Key, now: Nanos) {
+    pub fn forget_refusal(&self, key: Key, now: Nanos) {
         self.notes.update(key, now, |note| {
             let note = note?;
             let Lease::Refused { .. } = Lease::of(note) else { return None };
@@ -161,13 +160,14 @@ impl Leases {
         });
     }
 
-    pub(crate) fn sweep(&self, now: Nanos) {
+    /// Clears what is long over.
+    pub fn sweep(&self, now: Nanos) {
         self.notes.sweep(now);
         self.said.sweep(now);
     }
 
     /// How often to sweep, at least.
-    pub(crate) fn sweep_interval(&self) -> Nanos {
+    pub fn sweep_interval(&self) -> Nanos {
         self.notes.sweep_interval()
     }
 

@@ -27,6 +27,9 @@ mod upkeep;
 pub use breaker::State;
 pub use builder::StoreBuilder;
 pub use error::StoreError;
+// What the simulation in `benches` computes with.
+#[doc(hidden)]
+pub use leases::{Known, Leases};
 pub use limiter::SharedLimiter;
 pub use limiter_builder::SharedLimiterBuilder;
 pub use outage::Outage;

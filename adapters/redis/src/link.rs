@@ -40,7 +40,8 @@ impl Link {
         let mut arguments = vec![margin];
         arguments.extend(questions.iter().flat_map(Question::arguments));
         let keys: Vec<&str> = questions.iter().map(|question| question.key.as_str()).collect();
-        let reply: Vec<i64> = self.run(&self.scripts.decide, &keys, &arguments, now, tallies).await?;
+        let script = self.scripts.decide(questions.iter().map(|question| question.figures[0]));
+        let reply: Vec<i64> = self.run(script, &keys, &arguments, now, tallies).await?;
         Answer::read(&reply, questions.len())
     }
 

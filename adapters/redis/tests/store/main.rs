@@ -5,3 +5,4 @@ mod leases;
 mod properties;
 #[path = "../support/mod.rs"]
 mod support;
+mod vectors;

@@ -76,6 +76,14 @@ impl TestServer {
         String::from_utf8_lossy(&answer[..read]).trim_end().into()
     }
 
+    /// The key that is new after something was done.
+    pub(crate) async fn key_after<F: Future>(&self, done: impl FnOnce() -> F) -> String {
+        let before = self.lives();
+        let _ = done().await;
+        let new = self.lives().into_iter().find(|(key, _)| before.iter().all(|(known, _)| known != key));
+        new.unwrap().0
+    }
+
     /// All its keys and for how many milliseconds each still lives; negative if for ever.
     pub(crate) fn lives(&self) -> Vec<(String, i64)> {
         self.lives_in(0)
