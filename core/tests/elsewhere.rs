@@ -156,10 +156,11 @@ fn states_and_answers_are_those_of_the_vectors() {
             let text = |state: Option<u64>| state.map_or("-".into(), |state| state.to_string());
             let (before, after_) = (text(state), text(after));
             let (limit, window) = (quota.limit(), quota.window().0);
-            lines += &format!(
+            let line = format!(
                 "{kind}\t{limit}\t{window}\t{burst}\t{before}\t{now}\t{cost}\t{after_}\t{answer}\t{remaining}\t{}\n",
                 wait.0
             );
+            lines.push_str(&line);
             state = after;
         }
     }
@@ -194,15 +195,17 @@ fn nobody_is_displaced_by_a_note() {
     let now = Nanos::from_secs(1);
     let keys: Vec<Key> =
         (1..200_u64).map(|n| Key::from_fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-    let noted: Vec<Key> = keys
+    let remembered: Vec<Key> = keys
         .iter()
         .copied()
         .filter(|&key| notes.update(key, now, |_| Some(Note { lasts: MINUTE, number: 7 })).is_some())
         .collect();
-    assert_eq!(noted.len(), 16);
-    assert!(noted.iter().all(|&key| notes.read(key, now).is_some_and(|note| note.number == 7)));
+    assert_eq!(remembered.len(), 16);
+    assert!(remembered.iter().all(|&key| notes.read(key, now).is_some_and(|note| note.number == 7)));
     // A note that nobody looked at for nearly a whole ring would come back; a sweep in time prevents it.
     let later = Nanos(now.0 + notes.sweep_interval().0);
     assert_eq!(notes.sweep(later), 16);
-    assert!(noted.iter().all(|&key| notes.read(key, Nanos(now.0 + 4 * notes.sweep_interval().0)).is_none()));
+    assert!(
+        remembered.iter().all(|&key| notes.read(key, Nanos(now.0 + 4 * notes.sweep_interval().0)).is_none())
+    );
 }

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redis::RedisResult;
 use tollgate::{
     Account, Basis, BoxedLimiter, Key, Nanos, Note, Presented, Quota, Reason, Receipt, Refusal, Standing,
     Verdict,
@@ -81,22 +80,26 @@ impl Budget {
         }
     }
 
-    /// Asks the store, and takes note of what it says. `wanted` is the cost of all requests that wait, this one included.
+    /// Asks the store, and takes note of what it says; `None` if it says nothing. `wanted` is the cost of all requests that wait, this one included.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         key: Key,
         cost: u32,
         wanted: u32,
         now: Nanos,
-    ) -> RedisResult<Verdict> {
+    ) -> Option<Verdict> {
         let question = Question { wanted, ..self.question(key, key, cost, now) };
         let owed = question.owed;
         let store = &self.store.0;
-        let answer = store.link.decide(&[question], now, &store.tallies).await?;
+        let answer = if self.leases.is_some() && store.link.batches() {
+            store.ask_with_others(question).await?
+        } else {
+            store.link.decide(&[question], true, now, &store.tallies).await.ok()?
+        };
         let charge = answer.charges.first().copied().unwrap_or_default();
         self.settle(key, owed, now);
         store.tallies.asked.add(1);
-        Ok(if answer.admitted {
+        Some(if answer.admitted {
             Verdict::Admitted(self.admitted(key, cost, charge, answer.now, now))
         } else {
             Verdict::Refused(self.refused(key, cost, charge.1, answer.now, now))

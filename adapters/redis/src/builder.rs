@@ -1,6 +1,6 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tollgate::Keyer;
 
+use crate::batch::Batch;
 use crate::breaker::{Breaker, State};
 use crate::error::StoreError;
 use crate::keeper;
@@ -154,13 +155,14 @@ impl StoreBuilder {
         let inner = Arc::new(Inner {
             link,
             tallies: Tallies::new(),
+            batch: Batch::default(),
             runtime,
             prefix: self.prefix,
             seed: self.seed,
             node: self.node,
             nodes: self.nodes,
-            seen: Default::default(),
-            foreign: Default::default(),
+            seen: AtomicU32::new(0),
+            foreign: Mutex::new(Vec::new()),
             heartbeat: self.heartbeat,
             probe: self.probe,
             state: watch::Sender::new(State::Unreachable),

@@ -6,7 +6,10 @@ use tollgate::Key;
 
 /// Which callers the store is being asked about, so that requests of one caller don't ask all at once.
 #[derive(Clone)]
-pub(crate) struct Flights(Arc<[Mutex<HashMap<u64, watch::Receiver<()>>>; SHARDS]>);
+pub(crate) struct Flights(Arc<[Mutex<UnderWay>; SHARDS]>);
+
+/// Callers' fingerprints, and what closes when a flight has landed.
+type UnderWay = HashMap<u64, watch::Receiver<()>>;
 
 const SHARDS: usize = 16;
 
@@ -40,7 +43,7 @@ impl Flights {
         Seat::Leader(Landing { flights: self.clone(), key, waited_for: sender })
     }
 
-    fn shard(&self, key: Key) -> MutexGuard<'_, HashMap<u64, watch::Receiver<()>>> {
+    fn shard(&self, key: Key) -> MutexGuard<'_, UnderWay> {
         let index = usize::try_from(key.fingerprint() >> 40).unwrap_or(0) % SHARDS;
         // A map is whole between its operations, and nothing else happens under the lock.
         self.0[index].lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,5 +1,6 @@
-//! One limit across many nodes, on Redis or Valkey.
+#![doc = include_str!("../README.md")]
 
+mod batch;
 mod breaker;
 mod budget;
 mod builder;

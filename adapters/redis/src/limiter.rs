@@ -55,8 +55,8 @@ impl SharedLimiter {
     async fn check_alone(&self, key: Key, cost: u32, now: Nanos) -> Verdict {
         let link = &self.0.store.0.link;
         match timeout(link.wait, self.0.ask(key, cost, cost, now)).await {
-            Ok(Ok(verdict)) => verdict,
-            Ok(Err(_)) => self.0.without_store(key, cost, now),
+            Ok(Some(verdict)) => verdict,
+            Ok(None) => self.0.without_store(key, cost, now),
             Err(_) => {
                 link.breaker.failed();
                 self.0.without_store(key, cost, now)
@@ -107,7 +107,7 @@ impl SharedLimiter {
         let (answer, waiting) = oneshot::channel();
         let budget = self.0.clone();
         self.0.store.0.runtime.spawn(async move {
-            let verdict = budget.ask(key, cost, cost, now).await.ok();
+            let verdict = budget.ask(key, cost, cost, now).await;
             let admitted = verdict.is_some_and(|verdict| verdict.passes());
             let wanted = cost.saturating_mul(landing.followers()).min(MOST);
             // Whoever comes from now on asks by itself, unless there are those who wait.
@@ -118,7 +118,7 @@ impl SharedLimiter {
             // Those are asked for together, or each would ask in its turn.
             if landing.is_some()
                 && budget.held(key, now) < wanted
-                && matches!(budget.ask(key, cost, wanted, now).await, Ok(Verdict::Admitted(_)))
+                && budget.ask(key, cost, wanted, now).await.is_some_and(|verdict| verdict.passes())
             {
                 budget.keep(key, cost, now);
             }

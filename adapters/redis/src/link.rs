@@ -29,15 +29,16 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Asks about one or several limits, once.
+    /// Asks about one or several limits, once: a request that they decide `together`, all or nothing, or one of each.
     pub(crate) async fn decide(
         &self,
         questions: &[Question],
+        together: bool,
         now: Nanos,
         tallies: &Tallies,
     ) -> RedisResult<Answer> {
         let margin = i64::try_from(self.margin.as_millis()).unwrap_or(i64::MAX);
-        let mut arguments = vec![margin];
+        let mut arguments = vec![margin, i64::from(together)];
         arguments.extend(questions.iter().flat_map(Question::arguments));
         let keys: Vec<&str> = questions.iter().map(|question| question.key.as_str()).collect();
         let script = self.scripts.decide(questions.iter().map(|question| question.figures[0]));
@@ -83,6 +84,12 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// Whether questions about different callers may go in one script call: not where their slots are on different servers,
+    /// nor where each has a time of its own.
+    pub(crate) fn batches(&self) -> bool {
+        self.route.has_one_server() && self.source != TimeSource::Caller
     }
 
     /// The time that a script is to decide by.

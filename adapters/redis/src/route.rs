@@ -18,6 +18,15 @@ pub(crate) enum Route {
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Route {
+    /// Whether all keys are on one server.
+    pub(crate) fn has_one_server(&self) -> bool {
+        match self {
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => false,
+            _ => true,
+        }
+    }
+
     /// In how many places the nodes' register may be: more than one only where one may be lost by itself.
     pub(crate) fn registers(&self) -> u32 {
         match self {

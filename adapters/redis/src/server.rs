@@ -125,6 +125,10 @@ impl Server {
         Ok(info.set_redis_settings(redis))
     }
 
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(clippy::unused_self, reason = "with the feature tls it holds certificates")
+    )]
     fn client(&self, info: ConnectionInfo) -> Result<Client, StoreError> {
         #[cfg(feature = "tls")]
         if let Some(certificates) = &self.certificates {

@@ -35,18 +35,11 @@ impl<const N: usize> SharedLimits<N> {
     #[must_use = "a verdict that nobody reads limits nobody"]
     pub fn try_check(&self, keys: [Key; N], cost: u32, now: Nanos) -> Option<AllVerdict<N>> {
         let heard = self.known(keys, cost, now);
-        match whole(&heard) {
-            Some(verdict) => {
-                if !verdict.passes() {
-                    self.undo(&heard, now);
-                }
-                Some(verdict)
-            }
-            None => {
-                self.undo(&heard, now);
-                None
-            }
+        let verdict = whole(&heard);
+        if !verdict.as_ref().is_some_and(AllVerdict::passes) {
+            self.undo(&heard, now);
         }
+        verdict
     }
 
     /// Decides one request, with at most one round trip. The limiters know the caller by a key each, in their order.
@@ -100,15 +93,15 @@ impl<const N: usize> SharedLimits<N> {
             .collect();
         let questions: Vec<_> =
             asked.iter().map(|(budget, key, _)| budget.question(*key, slot, cost, now)).collect();
-        let answer = match timeout(store.link.wait, store.link.decide(&questions, now, &store.tallies)).await
-        {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => return false,
-            Err(_) => {
-                store.link.breaker.failed();
-                return false;
-            }
-        };
+        let answer =
+            match timeout(store.link.wait, store.link.decide(&questions, true, now, &store.tallies)).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) => return false,
+                Err(_) => {
+                    store.link.breaker.failed();
+                    return false;
+                }
+            };
         store.tallies.asked.add(1);
         for (((budget, key, heard), question), &charge) in
             asked.into_iter().zip(&questions).zip(&answer.charges)

@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tollgate::Quota;
 
+use crate::batch::Batch;
 use crate::breaker::State;
 use crate::limiter_builder::SharedLimiterBuilder;
 use crate::link::Link;
@@ -23,6 +24,7 @@ pub struct Store(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) link: Link,
     pub(crate) tallies: Tallies,
+    pub(crate) batch: Batch,
     pub(crate) runtime: Handle,
     pub(crate) prefix: String,
     /// The fingerprint of this node's seed, and its name.

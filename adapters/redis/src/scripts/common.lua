@@ -36,7 +36,7 @@ local function time()
     if high >= 0 then return high, low end
     -- Before Redis 7, which tells its version, a script that asks for the time may write only if its effects are
     -- replicated, not its text.
-    if not redis.REDIS_VERSION_NUM then redis.replicate_commands() end
+    if not redis.REDIS_VERSION_NUM and redis.replicate_commands then redis.replicate_commands() end
     local now = redis.pcall('TIME')
     if now.err then return nil end
     local seconds = tonumber(now[1])

@@ -1,5 +1,7 @@
 //! The ways in which a server is reached, and what nodes notice about each other.
 
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -39,17 +39,17 @@ async fn prefixes_and_names_part_budgets_and_databases_do_too() {
     let address = Server::single(server.address()).database(3);
     let other = connected(Store::builder(address, &KEYER).wait(DEADLINE)).await;
     let limiters = [
-        strict(&here, "a", once).await,
-        strict(&here, "b", once).await,
-        strict(&there, "a", once).await,
-        strict(&other, "a", once).await,
+        strict(&here, "a", once),
+        strict(&here, "b", once),
+        strict(&there, "a", once),
+        strict(&other, "a", once),
         // The same name, for a quota whose states mean something else.
-        strict(&here, "a", once.sliding()).await,
+        strict(&here, "a", once.sliding()),
     ];
     for limiter in &limiters {
         assert!(limiter.check(key(1), 1, SECOND).await.passes());
     }
-    let again = [strict(&here, "a", once).await, strict(&other, "a", once).await];
+    let again = [strict(&here, "a", once), strict(&other, "a", once)];
     for limiter in limiters.iter().chain(&again) {
         assert!(!limiter.check(key(1), 1, SECOND).await.passes());
     }
@@ -113,7 +113,7 @@ fn figures_go_through_the_facade() {
         .into_vec()
         .into_iter()
         .map(|(key, _, _, value)| {
-            let labels: Vec<&str> = key.key().labels().map(|label| label.value()).collect();
+            let labels: Vec<&str> = key.key().labels().map(metrics::Label::value).collect();
             (format!("{}{labels:?}", key.key().name()), value)
         })
         .collect();

@@ -74,6 +74,6 @@ async fn what_one_limit_refuses_no_other_is_charged_for() {
 async fn limits_of_two_stores_are_no_combination() {
     let Some(server) = TestServer::start(&[]) else { return };
     let (one, two) = (connected(node(&server)).await, connected(node(&server)).await);
-    let limiters = [strict(&one, "a", QUOTAS[0]).await, strict(&two, "a", QUOTAS[1]).await];
+    let limiters = [strict(&one, "a", QUOTAS[0]), strict(&two, "a", QUOTAS[1])];
     assert!(matches!(SharedLimits::new(limiters), Err(StoreError::TwoStores)));
 }

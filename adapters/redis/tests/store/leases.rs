@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate::{Account, Basis, Key, Nanos, Quota, Reason, Verdict};
-use tollgate_redis::{SharedLimiter, Store};
+use tollgate_redis::{SharedLimiter, Store, TimeSource};
 
 use crate::support::{SECOND, TestServer, connected, key, node};
 
@@ -180,6 +180,34 @@ async fn a_refund_of_leased_credit_can_be_spent_again() {
         again += 1;
     }
     assert_eq!(again, 100);
+}
+
+/// Callers of whom nothing is known here, many at once: they are asked about together, and each by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_node_asks_about_many_callers_at_once() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let store = connected(node(&server).time(TimeSource::Server)).await;
+    let kinds = [Quota::per_hour(3), Quota::per_day(3).sliding(), Quota::per_hour(3).burst(3)];
+    let limiters = kinds.map(|quota| store.limiter("many", quota).capacity(4_096).build().unwrap());
+    let before = store.counts().round_trips;
+    let mut tasks = tokio::task::JoinSet::new();
+    for caller in 0..1_000 {
+        for limiter in &limiters {
+            let limiter = limiter.clone();
+            tasks.spawn(async move {
+                let mut passed = 0;
+                while limiter.check(key(caller), 1, SECOND).await.passes() {
+                    passed += 1;
+                }
+                passed
+            });
+        }
+    }
+    assert_eq!(tasks.join_all().await, vec![3; 3_000]);
+    let counts = store.counts();
+    assert_eq!(counts.in_outage, 0);
+    assert!((counts.round_trips - before) * 10 < counts.by_store, "{counts:?}");
+    assert!(server.lives().iter().all(|&(_, life)| life > 0), "{:?}", server.lives());
 }
 
 /// Many requests of one new caller at once: one asks, and the limit passes.

@@ -10,13 +10,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tollgate::{Key, Keyer, Nanos, Quota, Verdict};
+use tollgate::{Key, Keyer, Nanos, Quota};
 use tollgate_redis::{Server, SharedLimiter, Store, StoreBuilder, TimeSource};
 
 pub(crate) const KEYER: Keyer = Keyer::new(*b"a seed for tests");
 
 /// Generous: only a test that fails waits so long.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A server of this test's own; it ends with it.
 pub(crate) struct TestServer {
@@ -158,7 +158,7 @@ pub(crate) fn node(server: &TestServer) -> StoreBuilder {
     Store::builder(Server::single(server.address()), &KEYER)
         .wait(DEADLINE)
         .time(TimeSource::Caller)
-        .margin(Duration::from_secs(3_600))
+        .margin(Duration::from_hours(1))
 }
 
 pub(crate) async fn connected(builder: StoreBuilder) -> Store {
@@ -167,16 +167,12 @@ pub(crate) async fn connected(builder: StoreBuilder) -> Store {
     store
 }
 
-pub(crate) async fn strict(store: &Store, name: &str, quota: Quota) -> SharedLimiter {
+pub(crate) fn strict(store: &Store, name: &str, quota: Quota) -> SharedLimiter {
     store.limiter(name, quota).capacity(1024).strict().build().unwrap()
 }
 
 pub(crate) fn key(number: u64) -> Key {
     KEYER.bytes(&number.to_le_bytes())
-}
-
-pub(crate) fn passes(verdict: Verdict) -> bool {
-    verdict.passes()
 }
 
 /// Polls until something holds.

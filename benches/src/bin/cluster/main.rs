@@ -59,6 +59,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             let stranded = point
                 .stranded
                 .map_or("nobody refused".into(), |stranded| format!("{stranded:.2} % stranded"));
+            #[expect(clippy::cast_precision_loss, reason = "200 is exact")]
             let told = format!(
                 "{:.0} scripts a second ({:.1} % of the requests), {stranded}, {wait}",
                 point.operations,

@@ -25,6 +25,8 @@ const TASKS: u64 = 96;
 const AMPLE: u32 = 4_000_000;
 const LIMIT: u32 = 300;
 const ROUNDS: u64 = 3;
+/// Callers whose last requests are looked at.
+const TRIALS: u64 = 50;
 
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -129,7 +131,6 @@ async fn stranded(server: &OwnServer) -> Result<ExitCode, Box<dyn Error>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let subject = Subject::leases(&server.address(), "stranded", LIMIT).await?;
     let (mut left, mut worst, mut held) = (0, 0, 0);
-    const TRIALS: u64 = 50;
     for caller in 0..TRIALS {
         let before = subject.unspent();
         let mut passed = 0;

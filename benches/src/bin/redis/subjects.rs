@@ -62,8 +62,7 @@ impl Subject {
 
     pub(crate) fn actix_limitation(address: &str, limit: u32) -> Result<Self, Box<dyn Error>> {
         let limit = usize::try_from(limit)?;
-        let build =
-            || ActixLimitation::builder(address).limit(limit).period(Duration::from_secs(3600)).build();
+        let build = || ActixLimitation::builder(address).limit(limit).period(Duration::from_hours(1)).build();
         let limiters = (0..NODES).map(|_| build()).collect::<Result<_, _>>()?;
         Ok(Self::ActixLimitation(limiters, AtomicU64::new(0)))
     }
