@@ -93,7 +93,7 @@ pub use limiter::BoxedLimiter;
 pub use limiter::{BuildError, FixedWindowLimiter, Limiter, Occupancy, RateLimiter, SetQuotaError};
 #[cfg(feature = "alloc")]
 pub use notes::BoxedNotes;
-pub use notes::{Note, Notes};
+pub use notes::{FixedNotes, Note, Notes};
 pub use origin::{Origin, Prefixes, Source};
 #[cfg(feature = "alloc")]
 pub use origin::{OriginError, Origins, OriginsBuilder, TrustedNetwork};

@@ -6,9 +6,12 @@ use crate::limiter::BuildError;
 use crate::quota::Note as Rule;
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
-use crate::table::storage::Storage;
+use crate::table::storage::{Fixed, Storage};
 use crate::table::{Overflow, Table};
 use crate::time::Nanos;
+
+/// Notes in a static or inside another value: `N` cache lines, room for 8 × `N` callers.
+pub type FixedNotes<const N: usize> = Notes<Fixed<N>>;
 
 /// Notes whose capacity is chosen at run time.
 #[cfg(feature = "alloc")]
@@ -20,9 +23,8 @@ pub type BoxedNotes = Notes<Boxed>;
 /// need, nothing is remembered of it: nobody is ever displaced, and nobody is taken for another.
 ///
 /// ```
-/// # #[cfg(feature = "alloc")] {
-/// use tollgate::{BoxedNotes, Key, Nanos, Note};
-/// let notes = BoxedNotes::with_capacity(Nanos::from_secs(60), 4095, 1024)?;
+/// use tollgate::{FixedNotes, Key, Nanos, Note};
+/// let notes = FixedNotes::<64>::try_new(Nanos::from_secs(60), 4095)?;
 ///
 /// # let key = Key::from_fingerprint(0x1234_5678_9abc_def0);
 /// let now = Nanos::from_secs(1);
@@ -30,8 +32,7 @@ pub type BoxedNotes = Notes<Boxed>;
 /// let spent = |note: Note| Some(Note { number: note.number.checked_sub(1)?, ..note });
 /// assert_eq!(notes.update(key, now, |note| spent(note?)).map(|note| note.number), Some(2));
 /// assert_eq!(notes.read(key, Nanos::from_secs(11)), None);
-/// # }
-/// # Ok::<(), tollgate::BuildError>(())
+/// # Ok::<(), tollgate::QuotaError>(())
 /// ```
 pub struct Notes<S> {
     table: Table<S, Rule>,
@@ -48,6 +49,21 @@ pub struct Note {
 
 /// An insertion that meets others' is tried again so often.
 const TRIES: usize = 4;
+
+// Under loom atomics can't be made in a const.
+#[cfg(not(tollgate_loom))]
+impl<const N: usize> Notes<Fixed<N>> {
+    /// Notes of numbers up to `most` that last up to `longest`.
+    ///
+    /// # Errors
+    /// If `longest` is 0, or `most` does not fit beside it (it is below 2²²).
+    pub const fn try_new(longest: Nanos, most: u32) -> Result<Self, crate::quota::QuotaError> {
+        match Rule::new(longest, most) {
+            Ok(rule) => Ok(Self { table: Table::new(Fixed::new(), rule, rule.dial(), Overflow::Refuse) }),
+            Err(error) => Err(error),
+        }
+    }
+}
 
 #[cfg(feature = "alloc")]
 impl Notes<Boxed> {

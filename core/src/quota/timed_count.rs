@@ -107,8 +107,7 @@ impl TimedCount {
         }
     }
 
-    /// The largest lead that is kept in a rule that measures `span`.
-    #[inline]
+    /// The largest lead that is kept in a rule that measures `span`: see `settled`.
     pub(super) const fn kept(&self, span: u64) -> u64 {
         let (lead, skew) = (span / LEAD, self.skew());
         if lead > skew { lead } else { skew }

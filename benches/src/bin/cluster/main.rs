@@ -1,5 +1,5 @@
 //! A budget shared by up to a thousand nodes with up to ten million callers, on paper time: what the store has to do, what
-//! is stranded and what a decision waits, against the number of nodes. Draws `docs/cluster.svg`.
+//! can be stranded and what a decision waits, against the number of nodes. Draws `docs/cluster.svg`.
 //!
 //! Leases are the crate's own; the store is a map. A round trip takes half a millisecond and what it waits in a queue
 //! before a server of 60,000 scripts a second (M/M/1).
@@ -33,8 +33,8 @@ pub(crate) struct Point {
     pub(crate) nodes: f64,
     /// Scripts a second.
     pub(crate) operations: f64,
-    /// The most that other nodes held of a limit when its caller was first refused, in per cent; `None` if nobody was.
-    pub(crate) stranded: Option<f64>,
+    /// The largest share of a limit that nodes held unspent at one time, in per cent.
+    pub(crate) held: f64,
     /// The mean wait of a decision in milliseconds, where one server is enough.
     pub(crate) wait: Option<f64>,
 }
@@ -56,22 +56,15 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         for nodes in NODES {
             let point = simulated(quota, callers, sticky, nodes)?;
             let wait = point.wait.map_or("one server is not enough".into(), |wait| format!("{wait:.3} ms"));
-            let stranded = point
-                .stranded
-                .map_or("nobody refused".into(), |stranded| format!("{stranded:.2} % stranded"));
             #[expect(clippy::cast_precision_loss, reason = "200 is exact")]
             let told = format!(
-                "{:.0} scripts a second ({:.1} % of the requests), {stranded}, {wait}",
+                "{:.0} scripts a second ({:.1} % of the requests), {:.2} % of a limit held at worst, {wait}",
                 point.operations,
                 100.0 * point.operations / (LOAD as f64 * point.nodes),
+                point.held,
             );
             let what = format!("{scene}: {nodes} nodes");
-            report.held(
-                &what,
-                &told,
-                "<= 5 % stranded",
-                point.stranded.is_none_or(|stranded| stranded <= 5.0),
-            );
+            report.held(&what, &told, "<= 5 % held", point.held <= 5.0);
             points.push(point);
         }
         scenes.push((scene, points));
@@ -93,7 +86,5 @@ fn simulated(quota: Quota, callers: u64, sticky: bool, nodes: usize) -> Result<P
     let share = figures.trips as f64 / figures.requests as f64;
     // Half a millisecond there and back, and 1/(μ − λ) at the server.
     let wait = (operations < SERVER).then(|| share * (ROUND_TRIP + 1_000.0 / (SERVER - operations)));
-    let (refused, stranded) = cluster.stranded();
-    let stranded = (refused > 0).then_some(100.0 * stranded);
-    Ok(Point { nodes: nodes as f64, operations, stranded, wait })
+    Ok(Point { nodes: nodes as f64, operations, held: 100.0 * cluster.held(), wait })
 }

@@ -13,7 +13,7 @@ pub(crate) struct Cluster {
     store: HashMap<u64, u64>,
     /// Requests of one caller all go to one node.
     sticky: bool,
-    /// Of each caller what was admitted, what was charged, and what the difference was when it was first refused.
+    /// Of each caller what was admitted and what was charged, and the most that nodes held of it unspent.
     callers: HashMap<u64, Caller>,
     pub(crate) figures: Figures,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Cluster {
 struct Caller {
     admitted: u32,
     charged: u32,
-    stranded: Option<u32>,
+    held: u32,
 }
 
 /// What is counted.
@@ -69,19 +69,16 @@ impl Cluster {
             let caller = self.callers.entry(rank).or_default();
             caller.admitted += u32::from(passed);
             caller.charged += charged;
-            if !passed {
-                caller.stranded.get_or_insert(caller.charged - caller.admitted);
-            }
+            caller.held = caller.held.max(caller.charged - caller.admitted);
             self.figures.requests += 1;
         }
         Ok(())
     }
 
-    /// How many callers were refused something, and the share of a limit that other nodes held unspent at that moment: the
-    /// largest.
-    pub(crate) fn stranded(&self) -> (usize, f64) {
-        let stranded = || self.callers.values().filter_map(|caller| caller.stranded);
-        (stranded().count(), f64::from(stranded().max().unwrap_or(0)) / f64::from(self.account.limit()))
+    /// The largest share of a caller's limit that nodes held unspent at one time, which is what can be stranded at most.
+    pub(crate) fn held(&self) -> f64 {
+        let most = self.callers.values().map(|caller| caller.held).max().unwrap_or(0);
+        f64::from(most) / f64::from(self.account.limit())
     }
 
     /// Whether a request passes, and what the store has charged.

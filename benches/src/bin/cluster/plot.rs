@@ -15,16 +15,16 @@ pub(crate) fn draw(path: &str, scenes: &[(&str, Vec<Point>)]) -> Result<(), Box<
     let area = SVGBackend::new(path, (760, 1_050)).into_drawing_area();
     area.fill(&WHITE)?;
     let panels = area.split_evenly((3, 1));
-    let [operations, stranded, wait] = panels.as_slice() else { return Err("three panels".into()) };
+    let [operations, held, wait] = panels.as_slice() else { return Err("three panels".into()) };
     let limit = Some((SERVER, "what one server does"));
     panel(operations, "scripts a second", 1.0..1e6, limit, scenes, |point| Some(point.operations))?;
     panel(
-        stranded,
-        "held by other nodes at the first refusal, at worst, per cent of the limit",
+        held,
+        "held unspent at one time, at worst, per cent of a limit",
         0.01..10.0,
         Some((5.0, "5 %")),
         scenes,
-        |point| point.stranded.map(|stranded| stranded.max(0.01)),
+        |point| (point.held > 0.0).then_some(point.held),
     )?;
     panel(wait, "mean wait of a decision, ms", 0.001..10.0, None, scenes, |point| point.wait)?;
     area.present()?;
