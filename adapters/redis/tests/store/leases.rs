@@ -10,7 +10,7 @@ use crate::support::{SECOND, TestServer, connected, key, node};
 const NODES: u32 = 3;
 
 fn quotas() -> impl Strategy<Value = Quota> {
-    (prop_oneof![1_u32..30, 30_u32..3_000], 1_u64..300, 0..3_u8).prop_map(|(limit, seconds, kind)| {
+    (prop_oneof![1_u32..30, 30_u32..3_000], 1_u64..3_000, 0..3_u8).prop_map(|(limit, seconds, kind)| {
         let quota = Quota::new(limit, Nanos::from_secs(seconds));
         match kind {
             0 => quota,
