@@ -75,20 +75,17 @@ impl Breaker {
         }
     }
 
+    /// A decision had no answer in time. If it is one too many, the keeper is told.
     pub(crate) fn failed(&self) {
-        let failures = self.failures.fetch_add(1, ORDERING).saturating_add(1);
-        if failures >= self.most {
-            self.open();
+        if self.opens() {
+            self.opened.notify_one();
         }
     }
 
-    /// Stops asking; whether it was asked until now.
-    pub(crate) fn open(&self) -> bool {
-        let opened = self.state.swap(OPEN, ORDERING) != OPEN;
-        if opened {
-            self.opened.notify_one();
-        }
-        opened
+    /// Counts a failure; whether the store was asked until now, and is no longer.
+    pub(crate) fn opens(&self) -> bool {
+        let failures = self.failures.fetch_add(1, ORDERING).saturating_add(1);
+        failures >= self.most && self.state.swap(OPEN, ORDERING) != OPEN
     }
 
     /// The store has answered a probe. After an outage callers come back one after the other; `first` is for the time
@@ -152,6 +149,9 @@ mod tests {
         assert_eq!((admitted(later(6_000)), breaker.state(later(6_000))), (1_000, State::Connected));
         // A success of a request that was under way does not close it, nor a second probe again.
         assert!(!breaker.close(false, later(6_000)));
-        assert!(breaker.open() && !breaker.open());
+        assert_eq!(
+            [breaker.opens(), breaker.opens(), breaker.opens(), breaker.opens()],
+            [false, false, true, false]
+        );
     }
 }

@@ -2,8 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate::{
-    Account, Basis, BoxedLimiter, Key, Nanos, Note, Presented, Quota, Reason, Receipt, Refusal, Standing,
-    Verdict,
+    Account, Basis, BoxedLimiter, Key, Nanos, Note, Quota, Reason, Receipt, Refusal, Standing, Verdict,
 };
 
 use crate::flights::Flights;
@@ -186,7 +185,9 @@ impl Budget {
         if let Some(leases) = self.leases_at(now) {
             // Whoever spends it may have read the clock a whole wait ago.
             let wait = Nanos::from_duration(self.store.0.link.wait);
-            let lasts = self.account.lasts(state, then).saturating_sub(wait);
+            let lasts = self.account.lasts(state, then);
+            // And its clock may be slower than the store's by a thousandth.
+            let lasts = lasts.saturating_sub(Nanos(lasts.0 / 1_000)).saturating_sub(wait);
             let said = Note { lasts: said.resets_in, number: said.remaining };
             leases.deposit(key, charged, credit, lasts, said, now);
             self.store.0.tallies.leased.add(credit.into());
@@ -212,42 +213,6 @@ impl Budget {
             }
             // As above.
             _ => Refusal::new(self.account.limit(), self.account.window(), Reason::OverLimit),
-        }
-    }
-
-    /// Decides without the store.
-    #[cold]
-    pub(crate) fn without_store(&self, key: Key, cost: u32, now: Nanos) -> Verdict {
-        self.store.0.tallies.outage.add(1);
-        let limit = self.account.limit();
-        match self.outage {
-            Outage::Share => {
-                // ORDERING: as in `question`.
-                self.shared.store(true, Ordering::Relaxed);
-                match self.share.check_n(key, Presented::Absent, now, cost) {
-                    Verdict::Admitted(mut standing) => {
-                        if standing.basis != Basis::Uncounted {
-                            standing.basis = Basis::Share;
-                        }
-                        Verdict::Admitted(standing)
-                    }
-                    Verdict::Refused(refusal) => {
-                        let retry_after = refusal.retry_after.min(self.account.window());
-                        Verdict::Refused(Refusal::new(refusal.limit, retry_after, Reason::Share))
-                    }
-                    exempt @ Verdict::Exempt(_) => exempt,
-                }
-            }
-            Outage::Open => {
-                let remaining = limit.saturating_sub(cost);
-                let mut standing = Standing::new(limit, remaining, Nanos::ZERO, Receipt::new(key, 0, 0));
-                standing.basis = Basis::Uncounted;
-                Verdict::Admitted(standing)
-            }
-            Outage::Closed => {
-                let probed = Nanos::from_duration(self.store.0.probe);
-                Verdict::Refused(Refusal::new(limit, probed, Reason::Unreachable))
-            }
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::time_source::{Asked, TimeSource};
 
 /// The longest time between two probes.
 const SELDOM: Duration = Duration::from_secs(2);
+/// How an error is marked that is only a late answer.
+const SLOW: ErrorKind = ErrorKind::Client;
 /// A node is forgotten after so many heartbeats.
 const FORGOTTEN: u32 = 6;
 
@@ -28,7 +30,7 @@ pub(crate) async fn keep(store: Weak<Inner>) {
         .with_jitter();
     let opened = inner.link.breaker.opened.clone();
     drop(inner);
-    let (mut delays, mut first) = (backoff.build(), true);
+    let (mut delays, mut first, mut told) = (backoff.build(), true, false);
     loop {
         let Some(inner) = store.upgrade() else { return };
         let pause = match inner.register().await {
@@ -36,14 +38,18 @@ pub(crate) async fn keep(store: Weak<Inner>) {
                 if inner.link.breaker.close(first, Instant::now()) && !first {
                     tracing::info!("the store of the shared budget is back");
                 }
-                first = false;
+                (first, told) = (false, false);
                 delays = backoff.build();
                 inner.heartbeat
             }
             Err(error) => {
-                inner.link.connection.store(None);
-                if inner.link.breaker.open() || first {
-                    tracing::warn!(%error, "the store of the shared budget can't be reached; {:?}", inner.link.wait);
+                // A slow answer is a failure as a decision's is; after anything else a connection is made anew.
+                if error.kind() != SLOW {
+                    inner.link.connection.store(None);
+                }
+                if (inner.link.breaker.opens() || first) && !told {
+                    tracing::warn!(%error, "the store of the shared budget can't be reached: this node decides without it");
+                    told = true;
                 }
                 delays.next().unwrap_or(SELDOM)
             }
@@ -56,7 +62,7 @@ pub(crate) async fn keep(store: Weak<Inner>) {
             // Whatever made decisions fail, a new connection is the surest way to find out whether it still does.
             inner.link.connection.store(None);
             inner.tell();
-            tracing::warn!("the store of the shared budget gives no answers in {:?}", inner.link.wait);
+            tracing::warn!("the store of the shared budget gives no answers within {:?}", inner.link.wait);
         }
     }
 }
@@ -97,10 +103,7 @@ impl Inner {
             match invocation.invoke_async(connection).await {
                 Err(error) if asked == Asked::SERVER && self.link.forbids_time(&error) => {}
                 Ok(_) if began.elapsed() > self.link.wait => {
-                    return Err(RedisError::from((
-                        ErrorKind::Io,
-                        "an answer took longer than a decision waits",
-                    )));
+                    return Err(RedisError::from((SLOW, "an answer took longer than a decision waits")));
                 }
                 result => return result,
             }

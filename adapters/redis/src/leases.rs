@@ -97,11 +97,10 @@ impl Leases {
     }
 
     /// Credit that the store has charged for this caller and that may be spent for a time from now; and what it said of
-    /// the rest. How much of it found room.
-    pub fn deposit(&self, key: Key, granted: u32, credit: u32, lasts: Nanos, said: Note, now: Nanos) -> u32 {
+    /// the rest.
+    pub fn deposit(&self, key: Key, granted: u32, credit: u32, lasts: Nanos, said: Note, now: Nanos) {
         let growth = granted.max(1).ilog2();
-        let kept = Cell::new(0);
-        let written = self.notes.update(key, now, |note| {
+        self.notes.update(key, now, |note| {
             let (before, lasts) = match note.map(|note| (Lease::of(note), note.lasts)) {
                 // What is left of another lease keeps its time for both: the shorter one.
                 Some((Lease::Credit { left, .. }, until)) if left > 0 => {
@@ -110,11 +109,9 @@ impl Leases {
                 _ => (0, lasts),
             };
             let left = (before + credit).min(MOST);
-            kept.set(left.saturating_sub(before));
             Some(Note { lasts, number: Lease::Credit { left, growth }.number() })
         });
         self.said.update(key, now, |_| Some(said));
-        if written.is_some() { kept.get() } else { 0 }
     }
 
     /// A refusal by the store, unless there is credit for smaller requests.

@@ -71,14 +71,7 @@ impl SharedLimiter {
         for _ in 0..TURNS {
             let mut others = match self.0.flights.board(key) {
                 Seat::Leader(landing) => {
-                    return match timeout_at(deadline, self.depart(key, cost, now, landing)).await {
-                        Ok(Ok(Some(verdict))) => verdict,
-                        Ok(_) => self.0.without_store(key, cost, now),
-                        Err(_) => {
-                            link.breaker.failed();
-                            self.0.without_store(key, cost, now)
-                        }
-                    };
+                    return self.arrive(key, cost, now, Some(landing), deadline).await;
                 }
                 Seat::Follower(others) => others,
             };
@@ -93,7 +86,26 @@ impl SharedLimiter {
                 return self.0.without_store(key, cost, now);
             }
         }
-        self.check_alone(key, cost, now).await
+        self.arrive(key, cost, now, None, deadline).await
+    }
+
+    /// Asks, and waits for the answer until a deadline.
+    async fn arrive(
+        &self,
+        key: Key,
+        cost: u32,
+        now: Nanos,
+        landing: Option<Landing>,
+        deadline: Instant,
+    ) -> Verdict {
+        match timeout_at(deadline, self.depart(key, cost, now, landing)).await {
+            Ok(Ok(Some(verdict))) => verdict,
+            Ok(_) => self.0.without_store(key, cost, now),
+            Err(_) => {
+                self.0.store.0.link.breaker.failed();
+                self.0.without_store(key, cost, now)
+            }
+        }
     }
 
     /// Asks in a task of its own, so that what was charged is not lost when nobody waits any more.
@@ -102,16 +114,16 @@ impl SharedLimiter {
         key: Key,
         cost: u32,
         now: Nanos,
-        landing: Landing,
+        landing: Option<Landing>,
     ) -> oneshot::Receiver<Option<Verdict>> {
         let (answer, waiting) = oneshot::channel();
         let budget = self.0.clone();
         self.0.store.0.runtime.spawn(async move {
             let verdict = budget.ask(key, cost, cost, now).await;
             let admitted = verdict.is_some_and(|verdict| verdict.passes());
-            let wanted = cost.saturating_mul(landing.followers()).min(MOST);
+            let wanted = cost.saturating_mul(landing.as_ref().map_or(0, Landing::followers)).min(MOST);
             // Whoever comes from now on asks by itself, unless there are those who wait.
-            let landing = Some(landing).filter(|_| admitted && wanted > 0);
+            let landing = landing.filter(|_| admitted && wanted > 0);
             if answer.send(verdict).is_err() && admitted {
                 budget.keep(key, cost, now);
             }
@@ -130,6 +142,11 @@ impl SharedLimiter {
     /// Gives back what an admitted request was charged, for example because it failed through no fault of the caller;
     /// whether it still counted. Credit goes back to this node, the rest to the store, for which it waits as a check does.
     pub async fn refund(&self, standing: &Standing, now: Nanos) -> bool {
+        self.refund_in(standing.receipt.key(), standing, now).await
+    }
+
+    /// The same where the state is in the slot of another key.
+    pub(crate) async fn refund_in(&self, slot: Key, standing: &Standing, now: Nanos) -> bool {
         let (key, cost) = (standing.receipt.key(), standing.receipt.cost());
         match standing.basis {
             _ if cost == 0 => false,
@@ -137,7 +154,7 @@ impl SharedLimiter {
             Basis::Own => {
                 let Ok(charged) = i64::try_from(standing.receipt.charged()) else { return false };
                 let script = &self.0.store.0.link.scripts.refund;
-                let refunded = self.run(script, key, &[charged, cost.into()], now).await;
+                let refunded = self.run(script, key, slot, &[charged, cost.into()], now).await;
                 if let Some(leases) = self.0.leases_at(now) {
                     leases.forget_refusal(key, now);
                 }
@@ -150,8 +167,13 @@ impl SharedLimiter {
     /// Gives a caller its whole limit again, in the store and on this node; whether it had used any. Other nodes remember
     /// a refusal for as long as their [memory](crate::SharedLimiterBuilder::memory), and what they were lent stays theirs.
     pub async fn clear(&self, key: Key, now: Nanos) -> bool {
+        self.clear_in(key, key, now).await
+    }
+
+    /// The same where the state is in the slot of another key.
+    pub(crate) async fn clear_in(&self, slot: Key, key: Key, now: Nanos) -> bool {
         let script = &self.0.store.0.link.scripts.clear;
-        let cleared = self.run(script, key, &[], now).await;
+        let cleared = self.run(script, key, slot, &[], now).await;
         if let Some(leases) = self.0.leases_at(now) {
             leases.forget_refusal(key, now);
         }
@@ -159,12 +181,12 @@ impl SharedLimiter {
     }
 
     /// Runs a script about one caller's state within the time that a decision has; whether it did something.
-    async fn run(&self, script: &redis::Script, key: Key, arguments: &[i64], now: Nanos) -> bool {
+    async fn run(&self, script: &redis::Script, key: Key, slot: Key, arguments: &[i64], now: Nanos) -> bool {
         let store = &self.0.store.0;
-        if !store.link.admits(key) {
+        if !store.link.admits(slot) {
             return false;
         }
-        let stored_at = self.0.stored_at(key, key);
+        let stored_at = self.0.stored_at(key, slot);
         let arguments: Vec<i64> = self.0.figures.iter().chain(arguments).copied().collect();
         let keys = [stored_at.as_str()];
         let run = store.link.run::<i64>(script, &keys, &arguments, now, &store.tallies);

@@ -1,4 +1,11 @@
-use tollgate::{Account, BoxedLimiter, BuildError, Layout, Nanos, Quota};
+use std::sync::atomic::Ordering;
+
+use tollgate::{
+    Account, Basis, BoxedLimiter, BuildError, Key, Layout, Nanos, Presented, Quota, Reason, Receipt, Refusal,
+    Standing, Verdict,
+};
+
+use crate::budget::Budget;
 
 /// What decides while the store can't be asked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -15,6 +22,44 @@ pub enum Outage {
     /// # Security
     /// Whoever can make the store slow can then take the service away from everybody.
     Closed,
+}
+
+impl Budget {
+    /// Decides without the store.
+    #[cold]
+    pub(crate) fn without_store(&self, key: Key, cost: u32, now: Nanos) -> Verdict {
+        self.store.0.tallies.outage.add(1);
+        let limit = self.account.limit();
+        match self.outage {
+            Outage::Share => {
+                // ORDERING: as in `question`.
+                self.shared.store(true, Ordering::Relaxed);
+                match self.share.check_n(key, Presented::Absent, now, cost) {
+                    Verdict::Admitted(mut standing) => {
+                        if standing.basis != Basis::Uncounted {
+                            standing.basis = Basis::Share;
+                        }
+                        Verdict::Admitted(standing)
+                    }
+                    Verdict::Refused(refusal) => {
+                        let retry_after = refusal.retry_after.min(self.account.window());
+                        Verdict::Refused(Refusal::new(refusal.limit, retry_after, Reason::Share))
+                    }
+                    exempt @ Verdict::Exempt(_) => exempt,
+                }
+            }
+            Outage::Open => {
+                let remaining = limit.saturating_sub(cost);
+                let mut standing = Standing::new(limit, remaining, Nanos::ZERO, Receipt::new(key, 0, 0));
+                standing.basis = Basis::Uncounted;
+                Verdict::Admitted(standing)
+            }
+            Outage::Closed => {
+                let probed = Nanos::from_duration(self.store.0.probe);
+                Verdict::Refused(Refusal::new(limit, probed, Reason::Unreachable))
+            }
+        }
+    }
 }
 
 /// A table that holds callers to one node's share of a quota.

@@ -64,6 +64,26 @@ impl<const N: usize> SharedLimits<N> {
         verdict
     }
 
+    /// Gives back what an admitted request was charged by each limit, in their order; whether any of it still counted.
+    pub async fn refund(&self, standings: &[Standing], now: Nanos) -> bool {
+        let Some(slot) = standings.last().map(|standing| standing.receipt.key()) else { return false };
+        let mut counted = false;
+        for (limiter, standing) in self.0.iter().zip(standings) {
+            counted |= limiter.refund_in(slot, standing, now).await;
+        }
+        counted
+    }
+
+    /// Gives a caller its whole limit again, with each limit; whether it had used any.
+    pub async fn clear(&self, keys: [Key; N], now: Nanos) -> bool {
+        let Some(&slot) = keys.last() else { return false };
+        let mut cleared = false;
+        for (limiter, key) in self.0.iter().zip(keys) {
+            cleared |= limiter.clear_in(slot, key, now).await;
+        }
+        cleared
+    }
+
     fn known(&self, keys: [Key; N], cost: u32, now: Nanos) -> Heard<N> {
         let mut refused = false;
         let mut keys = keys.into_iter();

@@ -60,6 +60,7 @@ async fn what_one_limit_refuses_no_other_is_charged_for() {
         }
     }
     assert_eq!((passed, refused), (100, 400));
+    assert!(both.try_check([key(1), key(2)], 1, SECOND).is_some_and(|verdict| !verdict.passes()));
     assert!(store.counts().round_trips - trips < 100, "{:?}", store.counts());
     // What was refused was not charged to the wide one: beside the lease that is held, all is there.
     let other = SharedLimits::new([wide, build("other", 1_000)]).unwrap();
@@ -68,6 +69,39 @@ async fn what_one_limit_refuses_no_other_is_charged_for() {
         rest += 1;
     }
     assert_eq!(rest, 900);
+}
+
+/// The states of a combination are in one slot, also for what gives charges back.
+#[tokio::test]
+async fn a_combination_is_refunded_and_cleared() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let store = connected(node(&server)).await;
+    let keys = [key(1), key(2), key(3)];
+    let limits =
+        SharedLimits::new(["a", "b", "c"].map(|name| strict(&store, name, Quota::per_hour(2)))).unwrap();
+    let AllVerdict::Admitted(standings) = limits.check(keys, 2, SECOND).await else {
+        panic!("all have room")
+    };
+    assert!(!limits.check(keys, 1, SECOND).await.passes());
+    assert!(limits.refund(&standings, SECOND).await);
+    assert!(limits.check(keys, 2, SECOND).await.passes());
+    assert!(limits.clear(keys, SECOND).await);
+    assert!(limits.check(keys, 2, SECOND).await.passes());
+    assert!(!limits.check(keys, 1, SECOND).await.passes());
+}
+
+/// A server may move a check between its threads.
+#[tokio::test]
+async fn checks_are_send() {
+    fn sent<T: Send>(checks: T) -> T {
+        checks
+    }
+    let server = tollgate_redis::Server::single("redis://127.0.0.1:1");
+    let store = tollgate_redis::Store::builder(server, &crate::support::KEYER).build().unwrap();
+    let limiter = strict(&store, "a", QUOTAS[0]);
+    assert!(sent(limiter.check(key(1), 1, SECOND)).await.passes());
+    let limits = SharedLimits::new([limiter]).unwrap();
+    assert!(sent(limits.check([key(1)], 1, SECOND)).await.passes());
 }
 
 #[tokio::test]
