@@ -56,10 +56,10 @@ end
 -- Writes a state that lasts for so many ticks and the margin in milliseconds.
 local function write(key, limit, state, ticks, margin)
     local life = math.ceil(ticks * 2 ^ limit.shift / 1000000) + margin
-    redis.call('SET', key, string.format('%.0f', state), 'PX', string.format('%.0f', life))
+    redis.call('SET', key, state, 'PX', life)
 end
 
 -- Writes a state that lasts as long as the one before it.
 local function rewrite(key, state)
-    redis.call('SET', key, string.format('%.0f', state), 'KEEPTTL')
+    redis.call('SET', key, state, 'KEEPTTL')
 end

@@ -10,7 +10,7 @@ use crate::support::{SECOND, TestServer, connected, key, node};
 const NODES: u32 = 3;
 
 fn quotas() -> impl Strategy<Value = Quota> {
-    (prop_oneof![1_u32..30, 30_u32..3_000], 1_u64..3_000, 0..3_u8).prop_map(|(limit, seconds, kind)| {
+    (prop_oneof![1_u32..30, 30_u32..3_000], 1_000_u64..100_000, 0..3_u8).prop_map(|(limit, seconds, kind)| {
         let quota = Quota::new(limit, Nanos::from_secs(seconds));
         match kind {
             0 => quota,
@@ -22,7 +22,7 @@ fn quotas() -> impl Strategy<Value = Quota> {
 
 /// Which node, how many requests at once of which cost, and how many thousandths of the window pass before.
 fn bursts() -> impl Strategy<Value = Vec<(usize, u32, u32, u64)>> {
-    let passes = prop_oneof![10 => 0..100_u64, 2 => 100..1_500_u64];
+    let passes = prop_oneof![10 => 0..100_u64, 2 => 100..1_500_u64, 1 => Just(1_000_u64)];
     vec((0..NODES as usize, 1..40_u32, prop_oneof![5 => Just(1_u32), 1 => 1..5_u32], passes), 1..40)
 }
 
@@ -114,6 +114,43 @@ fn a_lease_of_one_decides_as_memory_does() {
             }
         }
     });
+}
+
+/// With GCRA a node that saves what it was lent, until the others have used what time has given back, has nothing more
+/// than the schedule has room for; also if it was lent more meanwhile.
+#[tokio::test]
+async fn credit_that_is_saved_fades() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let stores = stores(&server).await;
+    // A request in 100 s, 3,000 at once.
+    let quota = Quota::new(3_000, Nanos::from_secs(300_000)).burst(3_000);
+    let account = Account::new(quota).unwrap();
+    for (caller, saved_for, lent_more) in [(1, 10_000, false), (2, 12_000, true)] {
+        let limiters: Vec<SharedLimiter> =
+            stores.iter().map(|store| store.limiter("saved", quota).capacity(256).build().unwrap()).collect();
+        let (mut now, mut state) = (Nanos::from_secs(1_764_000_000), None);
+        let mut admits = async |node: usize, cost: u32, now: Nanos| {
+            let passes = limiters[node].check(key(caller), cost, now).await.passes();
+            if passes {
+                let (after, verdict) = account.charge(key(caller), state, now, cost);
+                assert!(verdict.passes(), "node {node}, caller {caller}: one too many");
+                state = after;
+            }
+            passes
+        };
+        let before = stores[0].counts().unspent();
+        for _ in 0..65 {
+            assert!(admits(0, 1, now).await);
+        }
+        let saved = u32::try_from(stores[0].counts().unspent() - before).unwrap();
+        assert!(saved > 40, "{saved}");
+        if lent_more {
+            assert!(admits(0, saved + 1, now).await);
+        }
+        now = now.saturating_add(Nanos::from_secs(saved_for));
+        while admits(1, 1, now).await {}
+        while admits(0, 1, now).await {}
+    }
 }
 
 /// Leases grow while they are spent, answers say what they rest on, and what is held is a twentieth of the limit at most.
