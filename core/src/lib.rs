@@ -53,6 +53,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", tollgate_loom, test))]
 extern crate std;
 
+mod account;
 mod counters;
 mod credentials;
 mod flaw;
@@ -61,6 +62,7 @@ mod in_flight;
 mod key;
 mod limiter;
 mod line;
+mod notes;
 mod origin;
 mod penalty;
 mod quota;
@@ -73,6 +75,7 @@ mod watch;
 mod word;
 mod work;
 
+pub use account::Account;
 pub use counters::Counts;
 pub use credentials::{
     CredentialError, Credentials, LONGEST_SECRET, LONGEST_SERVICE, Presented, SHORTEST_SECRET, Service,
@@ -89,13 +92,16 @@ pub use key::{Key, Keyer};
 #[cfg(feature = "alloc")]
 pub use limiter::BoxedLimiter;
 pub use limiter::{BuildError, FixedWindowLimiter, Limiter, Occupancy, RateLimiter, SetQuotaError};
+#[cfg(feature = "alloc")]
+pub use notes::BoxedNotes;
+pub use notes::{FixedNotes, Note, Notes};
 pub use origin::{Origin, Prefixes, Source};
 #[cfg(feature = "alloc")]
 pub use origin::{OriginError, Origins, OriginsBuilder, TrustedNetwork};
 #[cfg(feature = "alloc")]
 pub use penalty::BoxedPenalty;
 pub use penalty::{FixedPenalty, Penalty};
-pub use quota::{AtMost, FixedWindow, Gcra, Quota, QuotaError, Rule, SlidingWindow};
+pub use quota::{AtMost, FixedWindow, Gcra, Layout, Quota, QuotaError, Rule, SlidingWindow};
 pub use several::{AllVerdict, Limit, check_all, check_list};
 pub use table::Overflow;
 #[cfg(feature = "alloc")]

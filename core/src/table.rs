@@ -220,6 +220,11 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         }
     }
 
+    /// A caller's state, if it has a word.
+    pub(crate) fn state(&self, key: Key) -> Option<u64> {
+        self.search(key).map(Word::state)
+    }
+
     /// What a caller was charged, if it was.
     fn search(&self, key: Key) -> Option<Word> {
         let (_, word) = Caller::of(key).candidates(self.storage.lines())?.committed()?;
@@ -231,25 +236,26 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         let rule = self.rule();
         let at = rule.moment(now);
         self.rewrite(receipt.key(), |state| rule.refund(state, receipt.charged(), receipt.cost(), at))
+            .is_some()
     }
 
     /// Gives a caller its whole limit again; whether it had used any.
     pub(crate) fn clear(&self, key: Key, now: Nanos) -> bool {
         let rule = self.rule();
         let at = rule.moment(now);
-        self.rewrite(key, |state| Some(rule.cleared(state, at)).filter(|&cleared| cleared != state))
+        self.rewrite(key, |state| Some(rule.cleared(state, at)).filter(|&cleared| cleared != state)).is_some()
     }
 
-    /// Writes another state over a caller's, if it has one and `change` gives one.
-    fn rewrite(&self, key: Key, change: impl Fn(u64) -> Option<u64>) -> bool {
-        let Some(candidates) = Caller::of(key).candidates(self.storage.lines()) else { return false };
+    /// Writes another state over a caller's, if it has one and `change` gives one; which.
+    pub(crate) fn rewrite(&self, key: Key, mut change: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+        let candidates = Caller::of(key).candidates(self.storage.lines())?;
         loop {
             // Nothing of a claim is charged, and one may stand before the charge: whoever made it has not seen that yet. A
             // release that stopped there would be lost, and its caller never get that place again.
-            let Some((place, word)) = candidates.committed() else { return false };
-            let Some(state) = change(word.state()) else { return false };
+            let (place, word) = candidates.committed()?;
+            let state = change(word.state())?;
             if candidates.slot(place).swap(word, word.with_state(state)) {
-                return true;
+                return Some(state);
             }
         }
     }
@@ -333,7 +339,7 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         match basis {
             Basis::Inherited => self.counters.add(Count::Inherited),
             Basis::TookOver => self.counters.add(Count::TakenOver),
-            Basis::Own | Basis::Uncounted => {}
+            Basis::Own | Basis::Uncounted | Basis::Leased | Basis::Share => {}
         }
         self.resolve(candidates, place, claim, basis, request)
     }

@@ -47,7 +47,9 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    pub(crate) const fn new(key: Key, charged: u64, cost: u32) -> Self {
+    /// The proof of a charge that was made in a store elsewhere: see [`Account`](crate::Account). A limiter makes its
+    /// own.
+    pub const fn new(key: Key, charged: u64, cost: u32) -> Self {
         Self { key, charged, cost }
     }
 
@@ -61,13 +63,15 @@ impl Receipt {
         self.cost
     }
 
-    pub(crate) const fn charged(&self) -> u64 {
+    /// The state that the charge left behind.
+    pub const fn charged(&self) -> u64 {
         self.charged
     }
 }
 
-/// Whose count an admission rests on, told once, when the caller's word is made. Anything but [`Basis::Own`] means that
-/// the caller found no free word in its two lines: the table is too small for the callers it sees.
+/// Whose count an admission rests on, told once, when the caller's word is made. [`Basis::Inherited`],
+/// [`Basis::TookOver`] and [`Basis::Uncounted`] mean that the caller found no free word in its two lines: the table is too
+/// small for the callers it sees.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Basis {
@@ -77,8 +81,13 @@ pub enum Basis {
     Inherited,
     /// A word taken over and begun afresh ([`Overflow::Forget`](crate::Overflow::Forget)).
     TookOver,
-    /// None: the request passed uncounted ([`Overflow::Admit`](crate::Overflow::Admit)).
+    /// None: the request passed uncounted ([`Overflow::Admit`](crate::Overflow::Admit), or a shared budget whose store
+    /// can't be reached).
     Uncounted,
+    /// Credit that this node was lent from a budget which it shares with others.
+    Leased,
+    /// This node's share of a budget whose store can't be reached.
+    Share,
 }
 
 /// Why a request was refused, and when to try again.
@@ -107,22 +116,28 @@ pub enum Reason {
     Overflow,
     /// The caller is new and every word it could use is being claimed at this moment.
     Contended,
+    /// This node's share of the limit is used up, and the store of the shared budget can't be reached.
+    Share,
+    /// The store of the shared budget can't be reached, and nothing may pass without it.
+    Unreachable,
 }
 
 impl Standing {
+    /// What a store elsewhere answers ([`Account`](crate::Account)), on the caller's own count.
+    pub const fn new(limit: u32, remaining: u32, resets_in: Nanos, receipt: Receipt) -> Self {
+        Self { limit, remaining, resets_in, basis: Basis::Own, receipt }
+    }
+
     /// Whether the caller has used at least 80 % of its limit.
     #[inline]
     pub const fn is_near_limit(&self) -> bool {
         self.remaining as u64 * 5 <= self.limit as u64
     }
-
-    pub(crate) const fn new(limit: u32, remaining: u32, resets_in: Nanos, receipt: Receipt) -> Self {
-        Self { limit, remaining, resets_in, basis: Basis::Own, receipt }
-    }
 }
 
 impl Refusal {
-    pub(crate) const fn new(limit: u32, retry_after: Nanos, reason: Reason) -> Self {
+    /// What a store elsewhere answers.
+    pub const fn new(limit: u32, retry_after: Nanos, reason: Reason) -> Self {
         Self { limit, retry_after, reason }
     }
 }

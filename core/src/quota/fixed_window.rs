@@ -1,7 +1,7 @@
 //! `[ start | count ]`: a window that begins with the caller's own first request.
 
 use super::timed_count::{Side, TimedCount};
-use super::{Charge, Moment, Quota, QuotaError, log2};
+use super::{Charge, Layout, Moment, Quota, QuotaError, log2};
 use crate::time::Nanos;
 
 /// Windows of a fixed length that admit `limit` requests each.
@@ -37,6 +37,12 @@ impl FixedWindow {
 
     pub(super) const fn window(&self) -> Nanos {
         self.layout.nanos(self.window as u64)
+    }
+
+    pub(super) const fn layout(&self) -> Layout {
+        let Self { limit, window, layout } = *self;
+        let (shift, count_bits) = layout.widths();
+        Layout::FixedWindow { limit, window, shift, count_bits, kept: layout.kept(window as u64) }
     }
 
     /// The figures that may change while counts stay.

@@ -1,7 +1,7 @@
 //! `[ theoretical arrival time ]`: the generic cell rate algorithm (ITU-T I.371, annex A), a leaky bucket as one
 //! number.
 
-use super::{Charge, Moment, Quota, QuotaError, SKEW};
+use super::{Charge, Layout, Moment, Quota, QuotaError, SKEW};
 use crate::time::Nanos;
 use crate::word::STATE_BITS;
 
@@ -67,6 +67,16 @@ impl Gcra {
     /// The time in which a whole debt is paid.
     pub(super) const fn window(&self) -> Nanos {
         self.nanos(self.full())
+    }
+
+    pub(super) const fn layout(&self) -> Layout {
+        let Self { burst, interval, scale } = *self;
+        Layout::Gcra { burst, interval, scale, most: self.most(), kept: self.kept() }
+    }
+
+    /// The time of one request.
+    pub(crate) const fn interval(&self) -> Nanos {
+        self.nanos(self.interval as u64)
     }
 
     /// The figures that may change while counts stay.

@@ -1,8 +1,8 @@
 //! The kinds of quota told apart, and what a table asks of each.
 
 use super::{
-    Algorithm, Charge, FixedWindow, Gcra, InFlight, LONGEST_WINDOW, Moment, Penalty, Quota, QuotaError,
-    SHORTEST_WINDOW, SlidingWindow,
+    Algorithm, Charge, FixedWindow, Gcra, InFlight, LONGEST_WINDOW, Layout, Moment, Note, Penalty, Quota,
+    QuotaError, SHORTEST_WINDOW, SlidingWindow,
 };
 use crate::time::Nanos;
 use crate::verdict::Standing;
@@ -59,6 +59,19 @@ impl Rule {
                 Ok(rule) => Ok(Self::Gcra(rule)),
                 Err(error) => Err(error),
             },
+        }
+    }
+
+    pub(crate) const fn layout(&self) -> Layout {
+        of_kind!(self, rule => rule.layout())
+    }
+
+    /// How long what was charged when a state was written may be used.
+    pub(crate) const fn lasts(&self, state: u64, at: Moment) -> Nanos {
+        match self {
+            Self::FixedWindow(rule) => rule.over_in(state, at),
+            Self::SlidingWindow(rule) => rule.ends_in(state, at),
+            Self::Gcra(rule) => rule.over_in(state, at),
         }
     }
 
@@ -259,6 +272,7 @@ arithmetic!(
     SlidingWindow: |this, visitor| visitor.visit(this),
     Gcra: |this, visitor| visitor.visit(this),
     InFlight: |this, visitor| visitor.visit(this),
+    Note: |this, visitor| visitor.visit(this),
     Penalty: |this, visitor| visitor.visit(this)
 );
 

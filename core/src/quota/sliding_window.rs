@@ -1,6 +1,6 @@
 //! `[ window | previous | current ]`: two counts, the older one weighted by how much of its window is still in sight.
 
-use super::{Charge, Moment, Quota, QuotaError, log2};
+use super::{Charge, Layout, Moment, Quota, QuotaError, log2};
 use crate::time::Nanos;
 use crate::word::STATE_BITS;
 
@@ -46,6 +46,21 @@ impl SlidingWindow {
 
     pub(super) const fn window(&self) -> Nanos {
         Nanos((self.window as u64) << self.shift)
+    }
+
+    pub(super) const fn layout(&self) -> Layout {
+        let Self { limit, window, shift, count_bits } = *self;
+        Layout::SlidingWindow { limit, window, shift, count_bits }
+    }
+
+    /// The time until the window of a state ends.
+    pub(super) const fn ends_in(&self, state: u64, at: Moment) -> Nanos {
+        let window = self.window as u64;
+        match self.age(state, at) {
+            Some(0) => self.span(window - at.elapsed, at),
+            None if self.is_next(state, at) => self.span(2 * window - at.elapsed, at),
+            _ => Nanos::ZERO,
+        }
     }
 
     /// The figures that may change while counts stay.

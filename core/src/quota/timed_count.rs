@@ -127,7 +127,13 @@ impl TimedCount {
     /// Whether a lead of so many ticks is left as it is by a rule that measures `span`.
     #[inline]
     pub(super) const fn keeps(&self, lead: u64, span: u64) -> bool {
-        lead <= span / LEAD || lead <= self.skew()
+        lead <= self.kept(span)
+    }
+
+    /// The largest lead that is kept in a rule that measures `span`: see `settled`.
+    pub(super) const fn kept(&self, span: u64) -> u64 {
+        let (lead, skew) = (span / LEAD, self.skew());
+        if lead > skew { lead } else { skew }
     }
 
     /// How far clocks may disagree, in ticks; on a short ring, as far as it can be told from the past.
@@ -155,6 +161,21 @@ impl TimedCount {
     #[inline]
     pub(super) const fn span(&self, ticks: u64, at: Moment) -> Nanos {
         Nanos((ticks << self.shift) - at.fraction)
+    }
+
+    /// The whole ticks in a span.
+    pub(super) const fn ticks(&self, span: Nanos) -> u64 {
+        span.0 >> self.shift
+    }
+
+    /// The tick that comes so many ticks after now, as a state holds it.
+    pub(super) const fn after(&self, at: Moment, ticks: u64) -> u64 {
+        at.tick.wrapping_add(ticks) & self.ring_mask
+    }
+
+    /// A tick has 2^first nanoseconds; the second is the count's width.
+    pub(super) const fn widths(&self) -> (u8, u8) {
+        (self.shift, self.count_bits)
     }
 
     /// A number of ticks in nanoseconds.

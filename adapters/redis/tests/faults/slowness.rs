@@ -1,0 +1,81 @@
+use std::sync::atomic::Ordering;
+
+use tollgate::{Basis, Verdict};
+
+use crate::support::outages::{LIMIT, Policies, real_node};
+use crate::support::proxy::Proxy;
+use crate::support::{TestServer, eventually, key};
+
+#[tokio::test]
+async fn a_server_that_stands_still() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let policies = Policies::of(&real_node(server.port).await);
+    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    server.signal("STOP");
+    policies.hold(key(1)).await;
+    server.signal("CONT");
+    policies.recovered("stopped and continued", key(1)).await;
+    assert!(server.lives().iter().all(|&(_, life)| life > 0), "{:?}", server.lives());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_network_that_stands_still() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let proxy = Proxy::before(server.port).await;
+    let policies = Policies::of(&real_node(proxy.port).await);
+    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    proxy.hold(true);
+    policies.hold(key(1)).await;
+    proxy.hold(false);
+    policies.recovered("a network that stood still", key(1)).await;
+}
+
+/// While the server is away it is probed by the keeper alone, so its return is met by one connection of each node.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_comes_back_is_not_stormed() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let proxy = Proxy::before(server.port).await;
+    let policies = Policies::of(&real_node(proxy.port).await);
+    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    proxy.hold(true);
+    policies.hold(key(1)).await;
+    let (trips, connections) =
+        (policies.store().counts().round_trips, proxy.connections.load(Ordering::Relaxed));
+    for caller in 0..10_000 {
+        let verdict = policies.check(&policies.share, key(100 + caller)).await;
+        // There are more callers than the table has room for, so not all pass.
+        let own = matches!(verdict, Verdict::Admitted(standing) if standing.basis == Basis::Own);
+        assert!(!own, "{verdict:?}");
+    }
+    assert_eq!(policies.store().counts().round_trips, trips);
+    assert!(proxy.connections.load(Ordering::Relaxed) < connections + 1_000);
+    proxy.hold(false);
+    policies.recovered("ten thousand callers waiting", key(1)).await;
+}
+
+/// An answer that comes too late has been charged all the same: what it brings is kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_answer_is_not_lost() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let proxy = Proxy::before(server.port).await;
+    let policies = Policies::of(&real_node(proxy.port).await);
+    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    proxy.hold(true);
+    let verdict = policies.check(&policies.share, key(1)).await;
+    assert!(matches!(verdict, Verdict::Admitted(standing) if standing.basis == Basis::Share), "{verdict:?}");
+    proxy.hold(false);
+    let mut late = None;
+    // It may be a fault for longer on a slow machine, and the answer lost with the connection.
+    eventually("the late answer is there, or its connection is gone", async || {
+        late = policies.share.try_check(key(1), 1, policies.now());
+        late.is_some() || policies.store().counts().round_trips > 4 && policies.is_back(key(2)).await
+    })
+    .await;
+    if let Some(verdict) = late {
+        assert!(
+            matches!(verdict, Verdict::Admitted(standing) if standing.basis == Basis::Leased),
+            "{verdict:?}"
+        );
+        assert!(matches!(verdict, Verdict::Admitted(standing) if standing.remaining <= LIMIT));
+    }
+}
