@@ -14,6 +14,7 @@ use tollgate::{BoxedLimiter, Key, Keyer, Nanos, Overflow, Presented, Quota};
 
 const KEYER: Keyer = Keyer::new(*b"a seed for tests");
 const THREADS: u64 = 64;
+const MOST_TRIES: usize = 50;
 /// Each round is a fresh caller in a table of its own, so that a thread that is late spoils no other round.
 const ROUNDS: u64 = 20_000;
 /// Requests in a round, some of them strangers'.
@@ -46,6 +47,14 @@ fn lines(round: u64) -> BoxedLimiter {
 
 #[test]
 fn sixty_four_threads_admit_exactly_the_limit_of_a_fresh_caller() {
+    // On a machine that is busy with other things two threads may never run at the same time; then it is tried again.
+    let met = (0..MOST_TRIES).any(|_| try_all_rounds() > 0);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    assert!(met || cores == 1, "no two threads ever chose different slots: the test proved nothing");
+}
+
+/// Decides all rounds, each exactly; how many claims were withdrawn, since two threads chose different slots.
+fn try_all_rounds() -> u64 {
     let tables: Vec<_> = (0..ROUNDS).map(|round| (lines(round), AtomicU32::new(0))).collect();
     let next = AtomicU64::new(0);
     // Whoever is on a core takes the next request, so that threads which run at the same time meet at one caller.
@@ -69,9 +78,5 @@ fn sixty_four_threads_admit_exactly_the_limit_of_a_fresh_caller() {
     let withdrawn: u64 = tables.iter().map(|(limiter, _)| limiter.counts().withdrawn).sum();
     println!("{ROUNDS} rounds, {} of them wrong, {withdrawn} claims withdrawn", wrong.len());
     assert!(wrong.is_empty(), "(round, admitted) with a limit of {LIMIT}: {wrong:?}");
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    assert!(
-        withdrawn > 0 || cores == 1,
-        "no two threads ever chose different slots: the test proved nothing"
-    );
+    withdrawn
 }

@@ -32,8 +32,10 @@ impl Sighting {
     pub const fn of(verdict: &Verdict, key: Key, now: Nanos) -> Option<Self> {
         match verdict {
             Verdict::Refused(refusal) => match refusal.reason {
-                Reason::OverLimit | Reason::CostAboveLimit | Reason::Penalty => Some(Self::refused(key, now)),
-                Reason::Overflow | Reason::Contended => None,
+                Reason::OverLimit | Reason::CostAboveLimit | Reason::Penalty | Reason::Share => {
+                    Some(Self::refused(key, now))
+                }
+                Reason::Overflow | Reason::Contended | Reason::Unreachable => None,
             },
             Verdict::Admitted(standing) if standing.is_near_limit() => Some(Self::near(key, now)),
             Verdict::Admitted(_) | Verdict::Exempt(_) => None,
