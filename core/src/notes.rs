@@ -105,12 +105,15 @@ impl<S: Storage> Notes<S> {
                     return None;
                 }
             }
-            let mut found = false;
-            let written = self.table.rewrite(key, |state| {
-                found = true;
-                changed(note(&rule, state, now))
+            // What was to be written over what was found, if anything was.
+            let mut wanted = None;
+            let is_written = self.table.rewrite(key, |state| {
+                let state = changed(note(&rule, state, now));
+                wanted = Some(state);
+                state
             });
-            if found {
+            if let Some(state) = wanted {
+                let written = state.filter(|_| is_written);
                 return written.map(|state| note(&rule, state, now).unwrap_or(NOTHING));
             }
         }

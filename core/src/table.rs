@@ -236,26 +236,25 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         let rule = self.rule();
         let at = rule.moment(now);
         self.rewrite(receipt.key(), |state| rule.refund(state, receipt.charged(), receipt.cost(), at))
-            .is_some()
     }
 
     /// Gives a caller its whole limit again; whether it had used any.
     pub(crate) fn clear(&self, key: Key, now: Nanos) -> bool {
         let rule = self.rule();
         let at = rule.moment(now);
-        self.rewrite(key, |state| Some(rule.cleared(state, at)).filter(|&cleared| cleared != state)).is_some()
+        self.rewrite(key, |state| Some(rule.cleared(state, at)).filter(|&cleared| cleared != state))
     }
 
-    /// Writes another state over a caller's, if it has one and `change` gives one; which.
-    pub(crate) fn rewrite(&self, key: Key, mut change: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
-        let candidates = Caller::of(key).candidates(self.storage.lines())?;
+    /// Writes another state over a caller's, if it has one and `change` gives one; whether it did.
+    pub(crate) fn rewrite(&self, key: Key, mut change: impl FnMut(u64) -> Option<u64>) -> bool {
+        let Some(candidates) = Caller::of(key).candidates(self.storage.lines()) else { return false };
         loop {
             // Nothing of a claim is charged, and one may stand before the charge: whoever made it has not seen that yet. A
             // release that stopped there would be lost, and its caller never get that place again.
-            let (place, word) = candidates.committed()?;
-            let state = change(word.state())?;
+            let Some((place, word)) = candidates.committed() else { return false };
+            let Some(state) = change(word.state()) else { return false };
             if candidates.slot(place).swap(word, word.with_state(state)) {
-                return Some(state);
+                return true;
             }
         }
     }
@@ -391,10 +390,7 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         request: &Request<A>,
     ) -> Result<(Place, u64, Basis), Verdict> {
         let &Request { rule, at, key, cost } = request;
-        let victims = seen.iter().enumerate().filter(|(_, word)| !word.is_claim());
-        // One number, of equals the one that is nobody's first, since pairs are compared with branches.
-        let victim =
-            victims.min_by_key(|(_, word)| rule.weight(word.state(), at) * 2 + u64::from(!word.is_residue()));
+        let victim = least_charged(&rule, seen, at);
         // Before a newcomer is told to wait, words that lie ahead of the clock are brought to now.
         let wait = || {
             let waits = seen.iter().enumerate().map(|(place, &word)| {
@@ -484,6 +480,19 @@ fn is_claim_over(rule: &impl Arithmetic, word: Word, at: Moment) -> bool {
     } else {
         rule.is_reusable(word.state(), at) || rule.is_over(word.state(), at)
     }
+}
+
+/// The word that an overflow takes: no claim, the least charged, and of equals one that is nobody's.
+fn least_charged(rule: &impl Arithmetic, seen: &[Word; PLACES], at: Moment) -> Option<(Place, Word)> {
+    let mut least = None;
+    let mut least_rank = u64::MAX;
+    for (place, &word) in seen.iter().enumerate() {
+        let rank = rule.weight(word.state(), at) * 2 + u64::from(!word.is_residue());
+        if rank < least_rank && !word.is_claim() {
+            (least, least_rank) = (Some((place, word)), rank);
+        }
+    }
+    least
 }
 
 /// What one decision is about.

@@ -127,10 +127,10 @@ impl TimedCount {
     /// Whether a lead of so many ticks is left as it is by a rule that measures `span`.
     #[inline]
     pub(super) const fn keeps(&self, lead: u64, span: u64) -> bool {
-        lead <= self.kept(span)
+        lead <= span / LEAD || lead <= self.skew()
     }
 
-    /// The largest lead that is kept in a rule that measures `span`: see `settled`.
+    /// The largest lead of which that is so.
     pub(super) const fn kept(&self, span: u64) -> u64 {
         let (lead, skew) = (span / LEAD, self.skew());
         if lead > skew { lead } else { skew }
