@@ -1,15 +1,14 @@
-use std::future::{Ready, ready};
-use std::sync::{Arc, LazyLock};
+use std::{future::Ready, future::ready, sync::Arc};
 
 use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
-use actix_web::{Error, HttpMessage, HttpResponse};
+use actix_web::{Error, HttpResponse};
 use tollgate_http::{
-    Answer, Checkpoint, Decision, Entry, Gate, Line, Merge, NAMES, Permit, ResponseFuture, Settled, Terms,
+    Answer, Checkpoint, Decision, Entry, Gate, Merge, Permit, ResponseFuture, Settled, Terms, Types,
 };
 
-use crate::request::{Head, strip};
+use crate::request::{Head, prepare};
 
 /// Puts a [`Gate`] before an application, a scope or a resource, in [this order](tollgate_http#order). All from one gate share
 /// its budgets: build it outside of the closure that `HttpServer::new` is given, which runs once for each worker.
@@ -82,14 +81,11 @@ where
         drop(head);
         match entry {
             Entry::Passes { decision, permit } => {
-                if let Some(decision) = decision {
-                    strip(self.checkpoint.gate(), &decision, &mut request);
-                    request.extensions_mut().insert(decision);
-                }
+                decision.map(|decision| prepare(self.checkpoint.gate(), decision, &mut request));
                 ResponseFuture::passed(self.inner.call(request), permit, settle)
             }
             Entry::Answered { answer, decision } => {
-                let response = request.into_response(to_response(answer, decision));
+                let response = request.into_response(to_response(*answer, decision));
                 ResponseFuture::answered(Ok(response.map_into_right_body()))
             }
         }
@@ -100,46 +96,40 @@ where
 pub(crate) fn to_response(answer: Answer, decision: Option<Decision>) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = HttpResponse::new(status);
-    let body = answer.write(|line| add(line, &mut response));
+    let body = answer.write(&TYPES, |name, value, merge| add(&mut response, name, value, merge));
     decision.map(|decision| response.extensions_mut().insert(decision));
     response.set_body(BoxBody::new(body))
 }
 
 /// Settles a request with its response, which is told what it comes to. An error's is made later, if at all.
 fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBody<B>> {
-    match (permit, &mut result) {
-        (None, _) => {}
-        (Some(permit), Ok(response)) => {
-            tell(response.response_mut(), |status, inside| permit.settle_with(status, inside))
-        }
-        (Some(permit), Err(error)) => {
-            let settling = permit.settling();
+    match &mut result {
+        Ok(told) => tell(told.response_mut(), |status, inside| permit?.settle_with(status, inside).into()),
+        Err(error) => drop(permit.map(Permit::settling).map(|settling| {
             error.add_response_mapper(move |mut response| {
-                tell(&mut response, |status, inside| settling.settle(status, inside).clone());
+                tell(&mut response, |status, inside| settling.settle(status, inside).clone().into());
                 response
             });
-        }
+        })),
     }
     result.map(ServiceResponse::map_into_left_body)
 }
 
-fn tell<B>(response: &mut HttpResponse<B>, settle: impl FnOnce(u16, Option<&Decision>) -> Settled) {
-    let Settled { fields, over } = settle(response.status().as_u16(), response.extensions().get());
-    fields.map(|fields| fields.write(|line| add(line, response)));
+fn tell<B>(response: &mut HttpResponse<B>, settle: impl FnOnce(u16, Option<&Decision>) -> Option<Settled>) {
+    let Some(settled) = settle(response.status().as_u16(), response.extensions().get()) else { return };
+    let over = settled.write(&TYPES, |name, value, merge| add(response, name, value, merge));
     over.map(|over| response.extensions_mut().insert(over));
 }
 
 /// Adds a field without overwriting any.
-fn add<B>(line: Line, response: &mut HttpResponse<B>) {
-    let merge = line.merge;
-    let parsed = line.parse(&*KNOWN, |value| HeaderValue::from_maybe_shared(value).ok());
-    let Some((name, value)) = parsed else { return };
-    if merge == Merge::Append || !response.headers().contains_key(&name) {
-        response.headers_mut().append(name, value);
+fn add<B>(response: &mut HttpResponse<B>, name: &HeaderName, value: HeaderValue, merge: Merge) {
+    if merge == Merge::Append || !response.headers().contains_key(name) {
+        response.headers_mut().append(name.clone(), value);
     }
 }
 
-static KNOWN: LazyLock<[HeaderName; NAMES.len()]> = LazyLock::new(|| NAMES.map(HeaderName::from_static));
+static TYPES: Types<HeaderName, HeaderValue> =
+    Types::new(HeaderName::from_static, |value| HeaderValue::from_maybe_shared(value).ok());
 
 /// How the peer's address gets into a request.
 const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`), or count by something else than the \

@@ -65,13 +65,14 @@ impl RequestFields for Head<'_> {
 #[derive(Default)]
 struct Stripped(Vec<(String, HeaderValue)>);
 
-/// Takes the credential's field from a request before the application sees it, if the gate is built so.
-pub(crate) fn strip(gate: &Gate, decision: &Decision, request: &mut ServiceRequest) {
+/// Puts the decision into a request, in place of an outer gate's, and takes the credential if the gate is built so.
+pub(crate) fn prepare(gate: &Gate, decision: Decision, request: &mut ServiceRequest) -> Option<Decision> {
     let name = gate.credential_header();
-    if gate.strips_credential(decision) && request.headers().contains_key(name) {
+    if gate.strips_credential(&decision) && request.headers().contains_key(name) {
         let taken = request.headers_mut().remove(name).map(|value| (name.to_owned(), value));
         request.extensions_mut().get_or_insert_with(Stripped::default).0.extend(taken);
     }
+    request.extensions_mut().insert(decision)
 }
 
 /// What the gate decided about this request: an extractor for handlers inside of [`Tollgate`](crate::Tollgate).

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tollgate::{Nanos, Reason, Refusal};
 
 use crate::fields::{Field, Fields, Merge, retry_after};
-use crate::name::{Line, Name};
+use crate::name::{Name, Types};
 
 /// A response of the gate's own. An adapter turns it into its framework's type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,16 +52,27 @@ impl Answer {
         &self.body
     }
 
-    /// Gives away all the fields, without a copy, and then the body.
-    pub fn write(self, mut add: impl FnMut(Line)) -> Bytes {
+    /// So many fields and the body's length fit where there is room for so many.
+    #[cfg(feature = "http-1")]
+    pub(crate) fn most_fields(&self) -> usize {
+        let told = self.fields.as_ref().map_or(0, Fields::most);
+        1 + told + self.own.len() + self.further.len()
+    }
+
+    /// Gives the fields away as [`Fields::write`] does, and then the body. Names and values that can't be sent, as those of a
+    /// responder's may not, are left out.
+    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(&N, V, Merge)) -> Bytes
+    where
+        N: for<'a> TryFrom<&'a [u8]>,
+    {
         if let Some(fields) = self.fields {
-            fields.write(&mut add);
+            fields.write(types, &mut add);
         }
         for (name, value) in self.own {
-            add(Line::known(name, bytes(value), Merge::Keep));
+            types.known(name, bytes(value), |name, value| add(name, value, Merge::Keep));
         }
         for (name, value, merge) in self.further {
-            add(Line::other(name, value, merge));
+            types.other(&name, value, |name, value| add(name, value, merge));
         }
         bytes(self.body)
     }

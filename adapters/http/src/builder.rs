@@ -347,17 +347,20 @@ impl GateBuilder {
 
     /// Says that paths which begin with this are there for own services alone: `/internal/`. A throttled caller that keeps
     /// asking for them is reported as one that looks like an own service. It closes nothing: that is for
-    /// `RequireInternal`.
-    pub fn internal_route(self, prefix: impl Into<String>) -> Self {
+    /// `RequireInternal`. It begins with a slash.
+    pub fn internal_route(mut self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
+        if !prefix.starts_with('/') {
+            self.wrong = self.wrong.or_else(|| Some(GateError::InternalRoute { prefix: prefix.clone() }));
+        }
         self.watched(|settings| settings.internal_routes.push(prefix))
     }
 
     /// The fields by which the report estimates how many distinct callers stand behind an address. The default are
-    /// `User-Agent`, `X-Forwarded-For`, `Forwarded`, `Cookie`, `Authorization` and `X-Api-Key`, but for the one that carries the
-    /// internal credential. Of a value that is longer than 64 bytes its first and last 32 count; nothing of it is kept.
+    /// `User-Agent`, `X-Forwarded-For`, `Forwarded`, `Cookie`, `Authorization` and `X-Api-Key`. Left out are the credential's field,
+    /// unless users have bearer tokens in it, and the source's where trusted proxies wrote it. Of a value that is longer than 64 bytes its first and last 32 count; nothing of it is kept.
     pub fn hint_fields<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Self {
-        let names = names.into_iter().map(|name| name.as_ref().to_ascii_lowercase()).collect();
+        let names = names.into_iter().map(|name| FieldName::new(name.as_ref())).collect();
         self.watched(|settings| settings.hint_fields = names)
     }
 

@@ -54,18 +54,18 @@ impl<T: ?Sized> Checkpoint<T> {
         match self {
             Self::Guard(gate) => match gate.internal(decided, fields) {
                 Some(_) => Entry::Passes { decision: None, permit: None },
-                None => Entry::Answered { answer: gate.unauthorized(), decision: None },
+                None => Entry::Answered { answer: gate.unauthorized().into(), decision: None },
             },
             Self::Limits(gate, said) => {
                 let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
                 let Ok((decision, permit)) = terms.admit(peer, fields) else {
-                    return Entry::Answered { answer: gate.no_peer(advice), decision: None };
+                    return Entry::Answered { answer: gate.no_peer(advice).into(), decision: None };
                 };
                 if decision.lacks_peer() {
                     gate.tell_uncounted(advice);
                 }
                 match gate.refusal(&decision, fields) {
-                    Some(answer) => Entry::Answered { answer, decision: Some(decision) },
+                    Some(answer) => Entry::Answered { answer: answer.into(), decision: Some(decision) },
                     None => Entry::Passes { decision: Some(decision), permit },
                 }
             }
@@ -104,7 +104,6 @@ impl<T: ?Sized> fmt::Debug for Checkpoint<T> {
 /// What becomes of a request at a [`Checkpoint`].
 #[derive(Debug)]
 #[must_use = "an entry that nobody heeds keeps nobody out"]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call, and a box would be an allocation")]
 pub enum Entry {
     /// It goes on. The decision belongs into its extensions, for handlers; the permit is kept until the response is known.
     Passes {
@@ -116,7 +115,7 @@ pub enum Entry {
     /// The gate answers in the application's place.
     Answered {
         /// What it answers.
-        answer: Answer,
+        answer: Box<Answer>,
         /// A refusal's, which belongs into the response's extensions: whoever is further outside learns of it.
         decision: Option<Decision>,
     },

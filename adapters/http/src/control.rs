@@ -30,9 +30,14 @@ pub enum ChangeError {
 }
 
 impl Gate {
-    /// Enforces, watches or leaves alone, from the next request on. Counts stay.
+    /// Enforces, watches or leaves alone, from the next request on. Counts stay; the list of throttled callers begins anew,
+    /// unless the mode is what it was, since whoever *would* be refused was not.
     pub fn set_mode(&self, mode: Mode) {
+        let was = self.mode.load();
         self.mode.set(mode);
+        if let Some(watching) = self.watching.as_ref().filter(|_| was != mode) {
+            watching.begin_anew();
+        }
     }
 
     /// Holds the callers of the policy or class `name` to another quota, from the next request on. Counts stay.
@@ -65,14 +70,14 @@ impl Gate {
         status: u16,
         inner: Option<&Decision>,
     ) -> Option<Fields> {
-        let is_refused_inside = inner.is_some_and(|inner| inner.gate != self.id && !inner.passes());
+        let is_refused_inside = inner.is_some_and(|inner| inner.0.gate != self.id && !inner.passes());
         let is_free = self.refunds_inner_refusals && is_refused_inside
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
         let mut refunds: heapless::Vec<bool, MOST_POLICIES> = heapless::Vec::new();
         if is_free {
             let now = self.ticker.now();
             let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
-            refunds.extend(self.chosen(decision.class).zip(decision.standings()).map(refund));
+            refunds.extend(self.chosen(decision.0.class).zip(decision.standings()).map(refund));
         }
         self.fields_of(decision, &refunds)
     }

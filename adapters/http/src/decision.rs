@@ -9,9 +9,15 @@ use crate::mode::Mode;
 /// What a gate decided about one request: who calls, from where, and what the limit says.
 ///
 /// Adapters put it into the request's extensions for handlers and into a refusal's extensions for outer layers.
+/// Clones share it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use = "a decision that nobody heeds limits nobody"]
-pub struct Decision {
+pub struct Decision(pub(crate) Arc<Parts>);
+
+/// What a decision comes to. It is put together in one place and shared, since a request's way through an adapter would move
+/// it a dozen times.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Parts {
     pub(crate) gate: usize,
     pub(crate) identity: Identity,
     pub(crate) origin: Option<Origin>,
@@ -25,7 +31,7 @@ pub struct Decision {
 }
 
 /// What became of a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// No policy has seen it.
     Uncounted,
@@ -40,11 +46,11 @@ pub(crate) enum Outcome {
     },
 }
 
-/// Standings with one policy in place, as most gates have it, so that a decision is short; more are shared by its copies.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Standings with one policy in place, as most gates have it, so that a decision is short.
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Standings {
     One([Standing; 1]),
-    Several(Arc<[Standing]>),
+    Several(Box<[Standing]>),
 }
 
 impl Deref for Standings {
@@ -70,19 +76,19 @@ pub(crate) enum By {
 impl Decision {
     /// Whom the request's credential names.
     pub fn identity(&self) -> &Identity {
-        &self.identity
+        &self.0.identity
     }
 
     /// The caller's address and network, exempt or not; `None` if the peer is not known.
     pub fn origin(&self) -> Option<Origin> {
-        self.origin
+        self.0.origin
     }
 
     /// The limiter's verdict; `None` in [`Mode::Off`]. In [`Mode::Shadow`] it may be a refusal of a request that
     /// passes. Of several policies that admit the request, it is where the caller stands with the one of which the
     /// least is left.
     pub fn verdict(&self) -> Option<Verdict> {
-        match &self.outcome {
+        match &self.0.outcome {
             Outcome::Uncounted => None,
             Outcome::Exempt(service) => Some(Verdict::Exempt(*service)),
             Outcome::Admitted(standings) => {
@@ -97,7 +103,7 @@ impl Decision {
 
     /// Where the caller stands with each policy, in the gate's order; none unless the request is admitted.
     pub fn standings(&self) -> &[Standing] {
-        match &self.outcome {
+        match &self.0.outcome {
             Outcome::Admitted(standings) => standings,
             _ => &[],
         }
@@ -105,8 +111,8 @@ impl Decision {
 
     /// The refusal to answer with, if the request is not to pass.
     pub fn refusal(&self) -> Option<Refusal> {
-        match self.outcome {
-            Outcome::Refused { refusal, .. } if self.mode == Mode::Enforce => Some(refusal),
+        match self.0.outcome {
+            Outcome::Refused { refusal, .. } if self.0.mode == Mode::Enforce => Some(refusal),
             _ => None,
         }
     }
@@ -114,17 +120,17 @@ impl Decision {
     /// Whether the request should have been counted and was not, since its peer is not known: in [`Mode::Shadow`],
     /// which refuses nobody.
     pub fn lacks_peer(&self) -> bool {
-        self.lacks_peer
+        self.0.lacks_peer
     }
 
     /// Whether a policy has seen the request: it is neither exempt nor skipped, and the gate is not off.
     pub fn is_counted(&self) -> bool {
-        matches!(self.outcome, Outcome::Admitted(_) | Outcome::Refused { .. })
+        matches!(self.0.outcome, Outcome::Admitted(_) | Outcome::Refused { .. })
     }
 
     /// Whether the request is refused, or would be if the gate were not in [`Mode::Shadow`].
     pub fn is_over_limit(&self) -> bool {
-        matches!(self.outcome, Outcome::Refused { .. })
+        matches!(self.0.outcome, Outcome::Refused { .. })
     }
 
     /// Whether the request may go on.

@@ -96,6 +96,14 @@ pub enum GateError {
         /// What was given.
         name: String,
     },
+    /// No path begins so, or each does.
+    #[error(
+        "{prefix:?} can't be the begin of internal routes: write it as paths are written, with a slash, such as /internal/"
+    )]
+    InternalRoute {
+        /// What was given.
+        prefix: String,
+    },
     /// The policy's name can't stand in a response.
     #[error(
         "{name:?} can't be a policy's name: use 1 to {LONGEST_POLICY_NAME} printable ASCII characters other than \

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tollgate::Nanos;
 
-use crate::name::{Line, Name};
+use crate::name::{Name, Types};
 use crate::policy::MOST_POLICIES;
 
 /// One field of a response.
@@ -74,22 +74,22 @@ impl Member<'_> {
 
     fn legacy(&self) -> [Bytes; 3] {
         let reset = self.more_in.unwrap_or_default().whole_secs_up();
-        [u64::from(self.limit), u64::from(self.remaining), reset].map(number)
+        [number(self.limit.into()), number(self.remaining.into()), number(reset)]
     }
 }
 
 impl Fields {
-    /// The fields of a gate with these policies; none if no style is wanted.
-    pub(crate) fn new(styles: Styles, policies: &Bytes, standings: &[Member<'_>]) -> Option<Self> {
+    /// The fields of a gate with these policies.
+    pub(crate) fn new(styles: Styles, policies: &Bytes, standings: &[Member<'_>]) -> Self {
         let Styles { draft, legacy } = styles;
         let share =
             |member: &&Member<'_>| (u64::from(member.remaining) << 32) / u64::from(member.limit.max(1));
         let closest = || standings.iter().min_by_key(share);
-        (draft || legacy).then(|| Self {
+        Self {
             policies: if draft { policies.clone() } else { Bytes::new() },
             standings: if draft { list(standings) } else { Bytes::new() },
             legacy: if legacy { closest().map(Member::legacy) } else { None },
-        })
+        }
     }
 
     /// The value of `RateLimit-Policy`: each policy's name, how much (`q`) and in how many seconds (`w`, rounded up,
@@ -121,15 +121,21 @@ impl Fields {
         }))
     }
 
-    /// The same by value, without a copy.
-    pub fn write(self, mut add: impl FnMut(Line)) {
+    /// There are at most so many.
+    #[cfg(feature = "http-1")]
+    pub(crate) fn most(&self) -> usize {
+        2 + self.legacy.as_ref().map_or(0, |numbers| numbers.len())
+    }
+
+    /// Gives the fields away, without a copy: to `add`, with what to do if the response has such a field already.
+    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(&N, V, Merge)) {
         for (name, list) in [(Name::RateLimitPolicy, self.policies), (Name::RateLimit, self.standings)] {
             if !list.is_empty() {
-                add(Line::known(name, list, Merge::Append));
+                types.known(name, list, |name, value| add(name, value, Merge::Append));
             }
         }
         for (name, value) in LEGACY.into_iter().zip(self.legacy.into_iter().flatten()) {
-            add(Line::known(name, value, Merge::Keep));
+            types.known(name, value, |name, value| add(name, value, Merge::Keep));
         }
     }
 }

@@ -11,7 +11,7 @@ use tollgate::{
 use crate::answer::{Answer, Wording};
 use crate::clock::{Clock, Ticker};
 use crate::credential::{CredentialField, MOST_SECRETS, Scheme};
-use crate::decision::{By, Decision, Identity, NoPeer, Outcome, ServiceName, Standings};
+use crate::decision::{By, Decision, Identity, NoPeer, Outcome, Parts, ServiceName, Standings};
 use crate::fields::Styles;
 use crate::instruments::Instruments;
 use crate::mode::{Mode, ModeCell};
@@ -24,7 +24,7 @@ use crate::source::Source;
 use crate::terms::Plan;
 use crate::tier::{Texts, Tier};
 use crate::upkeep::Upkeep;
-use crate::watching::Watching;
+use crate::watching::{Caller, Watching};
 
 /// Decides requests and words the answers. Build one in one small function, share it by `Arc`.
 ///
@@ -100,8 +100,8 @@ impl Gate {
     /// `peer` is the socket's peer address. Of the request's fields the credential's is looked at, and the one in
     /// which callers' addresses are found.
     ///
-    /// No lock is taken and nothing is allocated, but for where the caller stands with each of several policies, and for a sweep of the table that is due every few days and runs
-    /// in a thread of its own.
+    /// No lock is taken, and nothing is allocated but the decision, which its clones share, and the list of where the caller
+    /// stands with several policies. A sweep of the table, due every few days, runs in a thread of its own.
     ///
     /// # Errors
     /// If the request must be counted and its peer is not known: answer with [`no_peer`](Self::no_peer). An exempt
@@ -146,7 +146,7 @@ impl Gate {
         is_entering: bool,
     ) -> Result<(Decision, Option<Receipt>), NoPeer> {
         let presented = self.verify(fields);
-        let mut decision = Decision {
+        let mut decision = Parts {
             gate: self.id,
             identity: self.identity(presented),
             origin: peer.map(|peer| self.origin(peer, fields)),
@@ -173,7 +173,8 @@ impl Gate {
                     (decision.outcome, entered) =
                         self.count(&decision, &keys, presented, plan.cost, in_flight);
                     if let Some(watching) = &self.watching {
-                        watching.look(self, &decision, keys.caller, presented, fields);
+                        let caller = Caller { key: keys.caller, peer, is_named: plan.caller.is_some() };
+                        watching.look(self, &decision, caller, presented, fields);
                     }
                 }
                 None if decision.mode == Mode::Shadow => decision.lacks_peer = true,
@@ -183,7 +184,7 @@ impl Gate {
         if let Some(instruments) = &self.instruments {
             instruments.count(self, &decision);
         }
-        Ok((decision, entered))
+        Ok((Decision(Arc::new(decision)), entered))
     }
 
     /// Who calls: the socket's peer, or whom the proxies that are trusted name.
@@ -211,7 +212,7 @@ impl Gate {
         fields: &(impl RequestFields + ?Sized),
     ) -> Option<ServiceName> {
         let identity = match decision {
-            Some(decision) if decision.gate == self.id => decision.identity.clone(),
+            Some(decision) if decision.0.gate == self.id => decision.0.identity.clone(),
             Some(_) | None => self.identify(fields),
         };
         match identity {
@@ -248,7 +249,7 @@ impl Gate {
     /// Whether the credential's field is to be taken from the request before the application sees it: see
     /// [`GateBuilder::strip_credential`](crate::GateBuilder::strip_credential).
     pub fn strips_credential(&self, decision: &Decision) -> bool {
-        let is_ours = self.field.scheme == Scheme::Whole || decision.identity.service().is_some();
+        let is_ours = self.field.scheme == Scheme::Whole || decision.identity().service().is_some();
         self.strips_credential && is_ours
     }
 
@@ -282,15 +283,18 @@ impl Gate {
         let first = plan.scope.map_or(caller, |scope| {
             self.keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
         });
-        let others = self.tiers.iter().skip(1).map(key);
-        let policies = std::iter::once(Some(first)).chain(others).collect::<Option<_>>()?;
+        let mut policies = heapless::Vec::from_array([first]);
+        for tier in self.tiers.iter().skip(1) {
+            // There is room for each policy.
+            policies.push(key(tier)?).ok()?;
+        }
         Some(Keys { caller, policies })
     }
 
     /// Counts a request; if it is let in, what counts it as under way.
     fn count(
         &self,
-        decision: &Decision,
+        decision: &Parts,
         keys: &Keys,
         presented: Presented,
         cost: u32,
@@ -321,7 +325,7 @@ impl Gate {
         (outcome, entered)
     }
 
-    fn charge(&self, decision: &Decision, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
+    fn charge(&self, decision: &Parts, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
         let (now, mut chosen) = (decision.now, self.chosen(decision.class));
         let outcome = if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
             match only.check(key, presented, now, cost) {
@@ -336,7 +340,7 @@ impl Gate {
             match check_list(&limits, presented, now, cost) {
                 AllVerdict::Exempt(service) => Outcome::Exempt(service),
                 AllVerdict::Admitted(standings) => {
-                    Outcome::Admitted(Standings::Several(Arc::from(&standings[..])))
+                    Outcome::Admitted(Standings::Several(Box::from(&standings[..])))
                 }
                 AllVerdict::Refused { by, refusal } => self.refused(decision, keys, by, refusal, cost),
             }
@@ -356,7 +360,7 @@ impl Gate {
         }
     }
 
-    fn refused(&self, decision: &Decision, keys: &Keys, by: usize, refusal: Refusal, cost: u32) -> Outcome {
+    fn refused(&self, decision: &Parts, keys: &Keys, by: usize, refusal: Refusal, cost: u32) -> Outcome {
         let mut policies = self.chosen(decision.class).zip(&keys.policies);
         let remaining = match policies.nth(by) {
             Some((tier, key)) if cost > 1 => tier.remaining(*key, decision.now),
@@ -366,7 +370,7 @@ impl Gate {
     }
 
     /// The refusal of a caller that is out, in terms of its own limit.
-    fn out(&self, decision: &Decision, mut out: Refusal) -> Outcome {
+    fn out(&self, decision: &Parts, mut out: Refusal) -> Outcome {
         out.limit = self.chosen(decision.class).next().map_or(out.limit, Tier::most);
         Outcome::Refused { by: By::Policy(0), refusal: out, remaining: 0 }
     }

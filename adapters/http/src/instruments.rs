@@ -1,7 +1,10 @@
 //! What a gate decides, counted for whoever collects it through the facade `metrics`.
 
 #[cfg(not(feature = "metrics"))]
-use crate::{decision::Decision, gate::Gate, tier::Tier};
+use crate::{decision::Parts, gate::Gate, tier::Tier};
+
+#[cfg(feature = "metrics")]
+mod part;
 
 #[cfg(feature = "metrics")]
 pub(crate) use through_metrics::Instruments;
@@ -26,7 +29,7 @@ impl Instruments {
         None
     }
 
-    pub(crate) fn count(&self, _: &Gate, _: &Decision) {
+    pub(crate) fn count(&self, _: &Gate, _: &Parts) {
         match *self {}
     }
 }
@@ -34,10 +37,12 @@ impl Instruments {
 #[cfg(feature = "metrics")]
 mod through_metrics {
     use super::Counted;
-    use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
+    use super::part::{CounterPart, GaugePart};
+    use metrics::{Counter, counter, describe_counter, describe_gauge, gauge};
     use tollgate::{BoxedLimiter, Counts, Finding};
 
-    use crate::decision::{By, Decision, Identity, Outcome};
+    use crate::credential::Scheme;
+    use crate::decision::{By, Identity, Outcome, Parts};
     use crate::gate::Gate;
     use crate::mode::Mode;
     use crate::tier::Tier;
@@ -50,9 +55,9 @@ mod through_metrics {
         in_flight: [Counter; 2],
         services: Vec<(String, Counter)>,
         forged: Counter,
-        near: Gauge,
-        findings: Vec<(&'static str, Gauge, Gauge)>,
-        lost: Counter,
+        near: GaugePart,
+        findings: Vec<(&'static str, GaugePart, GaugePart)>,
+        lost: CounterPart,
     }
 
     struct OfTier {
@@ -63,9 +68,9 @@ mod through_metrics {
     }
 
     struct OfTable {
-        restraining: Gauge,
-        slots: Gauge,
-        overflow: [Counter; 4],
+        restraining: GaugePart,
+        slots: GaugePart,
+        overflow: [CounterPart; 4],
     }
 
     /// What an overflow comes to, as a label.
@@ -85,24 +90,27 @@ mod through_metrics {
                 return None;
             }
             describe();
-            let of_tier = |tier: &Tier| OfTier {
+            let of_tier = |tier: &Tier| {
+                OfTier {
                 admitted: decisions(&tier.name, "admitted"),
                 refused: decisions(&tier.name, "refused"),
                 would_refuse: decisions(&tier.name, "would_refuse"),
                 table: tier.kept().map(|_| {
                     OfTable {
-                    restraining: gauge!("tollgate_table_restraining_slots", "policy" => tier.name.clone()),
-                    slots: gauge!("tollgate_table_slots", "policy" => tier.name.clone()),
+                    restraining: GaugePart::new(gauge!("tollgate_table_restraining_slots", "policy" => tier.name.clone())),
+                    slots: GaugePart::new(gauge!("tollgate_table_slots", "policy" => tier.name.clone())),
                     overflow: OVERFLOWS.map(|became| {
-                        counter!("tollgate_overflow_total", "policy" => tier.name.clone(), "became" => became)
+                        CounterPart::new(counter!("tollgate_overflow_total", "policy" => tier.name.clone(), "became" => became))
                     }),
                 }
                 }),
+            }
             };
             let of_finding = |finding: Finding| {
                 let kind = kind(finding);
                 let callers = gauge!("tollgate_throttled_callers", "finding" => kind);
-                (kind, callers, gauge!("tollgate_throttled_refusals", "finding" => kind))
+                let refusals = gauge!("tollgate_throttled_refusals", "finding" => kind);
+                (kind, GaugePart::new(callers), GaugePart::new(refusals))
             };
             Some(Self {
                 tiers: tiers.map(of_tier).collect(),
@@ -114,17 +122,18 @@ mod through_metrics {
                     .map(|name| (name.clone(), counter!("tollgate_exempt_total", "service" => name)))
                     .collect(),
                 forged: counter!("tollgate_forged_total"),
-                near: gauge!("tollgate_near_limit_callers"),
+                near: GaugePart::new(gauge!("tollgate_near_limit_callers")),
                 findings: FINDINGS.map(of_finding).into(),
-                lost: counter!("tollgate_overlooked_refusals_total"),
+                lost: CounterPart::new(counter!("tollgate_overlooked_refusals_total")),
             })
         }
 
         /// Counts one decision: of a request that passes by each of its policies, of a refusal by the one that refused.
-        pub(crate) fn count(&self, gate: &Gate, decision: &Decision) {
+        pub(crate) fn count(&self, gate: &Gate, decision: &Parts) {
             match &decision.identity {
-                Identity::Forged => self.forged.increment(1),
-                Identity::Absent | Identity::Service(_) => {}
+                // Users have bearer tokens of their own, which are no forgeries.
+                Identity::Forged if gate.field.scheme == Scheme::Whole => self.forged.increment(1),
+                Identity::Forged | Identity::Absent | Identity::Service(_) => {}
             }
             match &decision.outcome {
                 Outcome::Uncounted => {}
@@ -155,7 +164,8 @@ mod through_metrics {
 
     impl Gate {
         /// Brings to date what is looked at and not counted: how full the tables are, and who is throttled. To be called
-        /// before each collection; it reads all of the tables. With the feature `metrics`, and nothing unless the gate was
+        /// before each collection; it reads all of the tables. Gates of one process add up where a label does not tell them
+        /// apart. With the feature `metrics`, and nothing unless the gate was
         /// [built for it](crate::GateBuilder::metrics).
         pub fn observe(&self) {
             let Some(instruments) = &self.instruments else { return };
@@ -173,10 +183,10 @@ mod through_metrics {
             };
             for &(kind, ref callers, ref refusals) in &instruments.findings {
                 callers.set(whole(refused(kind).count()));
-                refusals.set(refused(kind).map(|caller| f64::from(caller.refused)).sum::<f64>());
+                refusals.set(refused(kind).map(|caller| u64::from(caller.refused)).sum());
             }
             instruments.near.set(whole(listed().filter(|caller| caller.refused == 0).count()));
-            instruments.lost.absolute(report.lost.refusals);
+            instruments.lost.reach(report.lost.refusals);
         }
     }
 
@@ -187,7 +197,7 @@ mod through_metrics {
             self.slots.set(whole(occupancy.capacity));
             let Counts { inherited, taken_over, uncounted, refused_by_overflow, .. } = limiter.counts();
             let counts = [inherited, taken_over, uncounted, refused_by_overflow];
-            self.overflow.iter().zip(counts).for_each(|(counter, count)| counter.absolute(count));
+            self.overflow.iter().zip(counts).for_each(|(counter, count)| counter.reach(count));
         }
     }
 
@@ -195,9 +205,8 @@ mod through_metrics {
         counter!("tollgate_decisions_total", "policy" => policy.to_owned(), "outcome" => outcome)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "tables have fewer than 2⁵² slots")]
-    fn whole(number: usize) -> f64 {
-        number as f64
+    fn whole(number: usize) -> u64 {
+        u64::try_from(number).unwrap_or(u64::MAX)
     }
 
     fn describe() {

@@ -99,7 +99,7 @@ pub use fields::{Field, Fields, Merge};
 pub use future::ResponseFuture;
 pub use gate::{Gate, MOST_CLASSES, MOST_NETWORKS};
 pub use mode::Mode;
-pub use name::{FieldName, Line, NAMES};
+pub use name::{FieldName, Types};
 pub use permit::Permit;
 pub use policy::{LONGEST_POLICY_NAME, MOST_POLICIES, Policy};
 pub use request::RequestFields;

@@ -1,13 +1,43 @@
 //! Names of fields, made ready once.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 
-use crate::fields::Merge;
+/// The names of fields and their values in the types of one version of the crate `http`, those names ready that gates write.
+pub struct Types<N, V> {
+    name: fn(&'static str) -> N,
+    value: fn(Bytes) -> Option<V>,
+    names: OnceLock<[N; NAMES.len()]>,
+}
 
-/// The names that gates write, in lower case. An adapter keeps them in its framework's type.
-pub const NAMES: [&str; 12] = [
+impl<N, V> Types<N, V> {
+    /// `name` is the type's `from_static`, and `value` its `from_maybe_shared`, which copies nothing.
+    pub const fn new(name: fn(&'static str) -> N, value: fn(Bytes) -> Option<V>) -> Self {
+        Self { name, value, names: OnceLock::new() }
+    }
+
+    pub(crate) fn known(&self, name: Name, value: Bytes, add: impl FnOnce(&N, V)) {
+        if let Some(value) = (self.value)(value) {
+            let names = self.names.get_or_init(|| NAMES.map(self.name));
+            add(&names[name as usize], value);
+        }
+    }
+
+    /// Leaves out what can't be sent.
+    pub(crate) fn other(&self, name: &str, value: String, add: impl FnOnce(&N, V))
+    where
+        N: for<'a> TryFrom<&'a [u8]>,
+    {
+        if let (Ok(name), Some(value)) = (N::try_from(name.as_bytes()), (self.value)(value.into())) {
+            add(&name, value);
+        }
+    }
+}
+
+/// In lower case.
+const NAMES: [&str; 12] = [
     "ratelimit-policy",
     "ratelimit",
     "x-ratelimit-limit",
@@ -22,7 +52,7 @@ pub const NAMES: [&str; 12] = [
     "grpc-retry-pushback-ms",
 ];
 
-/// One of [`NAMES`], which are in this order.
+/// A name that gates write: `NAMES` are in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Name {
     RateLimitPolicy,
@@ -42,48 +72,6 @@ pub(crate) enum Name {
 impl Name {
     pub(crate) const fn as_str(self) -> &'static str {
         NAMES[self as usize]
-    }
-}
-
-/// A field of a response, to be written there.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
-    name: Written,
-    value: Bytes,
-    /// What to do if the response has such a field already.
-    pub merge: Merge,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Written {
-    Known(Name),
-    Other(String),
-}
-
-impl Line {
-    pub(crate) fn known(name: Name, value: Bytes, merge: Merge) -> Self {
-        Self { name: Written::Known(name), value, merge }
-    }
-
-    pub(crate) fn other(name: String, value: String, merge: Merge) -> Self {
-        Self { name: Written::Other(name), value: value.into(), merge }
-    }
-
-    /// The name and the value in the types of one of the versions of the crate `http`; `None` if they can't be sent, as those
-    /// of a responder's may not. `known` are [`NAMES`]; `value` is the type's `from_maybe_shared`, which copies nothing.
-    pub fn parse<N, V>(
-        self,
-        known: &[N; NAMES.len()],
-        value: impl FnOnce(Bytes) -> Option<V>,
-    ) -> Option<(N, V)>
-    where
-        N: Clone + for<'a> TryFrom<&'a [u8]>,
-    {
-        let name = match self.name {
-            Written::Known(name) => known[name as usize].clone(),
-            Written::Other(name) => N::try_from(name.as_bytes()).ok()?,
-        };
-        Some((name, value(self.value)?))
     }
 }
 

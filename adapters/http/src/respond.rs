@@ -1,6 +1,7 @@
 //! What a gate's responses say.
 
 use std::iter;
+use std::sync::LazyLock;
 
 use tollgate::Nanos;
 
@@ -10,6 +11,7 @@ use crate::fields::{Fields, Member};
 use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
+use crate::name::FieldName;
 use crate::policy::MOST_POLICIES;
 use crate::request::RequestFields;
 use crate::tier::IN_FLIGHT;
@@ -27,13 +29,14 @@ impl Gate {
 
     /// The same, where what the policies have charged may have been given back.
     pub(crate) fn fields_of(&self, decision: &Decision, refunds: &[bool]) -> Option<Fields> {
-        if decision.gate != self.id {
+        let is_wanted = self.styles.draft || self.styles.legacy;
+        if decision.0.gate != self.id || !is_wanted {
             return None;
         }
         let texts = self.texts.load();
-        let list = texts.lists.get(decision.class.map_or(0, |class| usize::from(class) + 1))?;
-        let chosen = self.chosen(decision.class);
-        match &decision.outcome {
+        let list = texts.lists.get(decision.0.class.map_or(0, |class| usize::from(class) + 1))?;
+        let chosen = self.chosen(decision.0.class);
+        match &decision.0.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => None,
             Outcome::Admitted(standings) => {
                 let refunds = refunds.iter().copied().chain(iter::repeat(false));
@@ -42,7 +45,7 @@ impl Gate {
                 let members = own.map(|((tier, standing), is_refunded)| {
                     let refund = if is_refunded { standing.receipt.cost() } else { 0 };
                     let remaining = standing.remaining.saturating_add(refund).min(standing.limit);
-                    let more_in = tier.more_in(standing, decision.now);
+                    let more_in = tier.more_in(standing, decision.0.now);
                     Member {
                         policy: &tier.name,
                         limit: standing.limit,
@@ -51,7 +54,7 @@ impl Gate {
                     }
                 });
                 let members: heapless::Vec<_, MOST_POLICIES> = members.collect();
-                Fields::new(self.styles, list, &members)
+                Some(Fields::new(self.styles, list, &members))
             }
             Outcome::Refused { by, refusal, remaining } => {
                 let policy = match by {
@@ -60,27 +63,27 @@ impl Gate {
                 };
                 let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
                 let member = Member { policy, limit: refusal.limit, remaining: *remaining, more_in };
-                Fields::new(self.styles, list, &[member])
+                Some(Fields::new(self.styles, list, &[member]))
             }
         }
     }
 
     /// The response to answer with, if the request does not pass. The request's own fields say whether it is of gRPC.
     pub fn refusal(&self, decision: &Decision, fields: &(impl RequestFields + ?Sized)) -> Option<Answer> {
-        let refusal = decision.refusal().filter(|_| decision.gate == self.id)?;
-        let Outcome::Refused { by, .. } = decision.outcome else { return None };
+        let refusal = decision.refusal().filter(|_| decision.0.gate == self.id)?;
+        let Outcome::Refused { by, .. } = decision.0.outcome else { return None };
         let texts = self.texts.load();
         let (policy, used_up) = match by {
             By::InFlight => (IN_FLIGHT, None),
             By::Policy(by) => {
-                let index = match decision.class {
+                let index = match decision.0.class {
                     Some(class) if by == 0 => self.tiers.len() + usize::from(class),
                     _ => by,
                 };
-                (&*self.chosen(decision.class).nth(by)?.name, texts.used_up.get(index).map(String::as_str))
+                (&*self.chosen(decision.0.class).nth(by)?.name, texts.used_up.get(index).map(String::as_str))
             }
         };
-        let is_grpc = fields.lines("content-type").next().is_some_and(is_of_grpc);
+        let is_grpc = fields.named(&CONTENT_TYPE).next().is_some_and(is_of_grpc);
         let answer = Answer::refused(policy, used_up, refusal, self.fields(decision), self.wording, is_grpc);
         Some(match &self.responder {
             Some(respond) if !is_grpc => respond(answer, decision),
@@ -117,6 +120,8 @@ impl Gate {
         Answer::unauthorized(&self.challenge)
     }
 }
+
+static CONTENT_TYPE: LazyLock<FieldName> = LazyLock::new(|| FieldName::new("content-type"));
 
 fn is_of_grpc(content_type: &[u8]) -> bool {
     const GRPC: &[u8] = b"application/grpc";

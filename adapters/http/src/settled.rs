@@ -1,7 +1,8 @@
 use std::cell::{Cell, OnceCell};
 
 use crate::decision::Decision;
-use crate::fields::Fields;
+use crate::fields::{Fields, Merge};
+use crate::name::Types;
 use crate::permit::Permit;
 
 /// What a response is told when it is known, and with it what its request comes to.
@@ -13,6 +14,16 @@ pub struct Settled {
     /// Belongs into the response's extensions, for whoever is further outside: the decision about a request that would be
     /// refused, were the gate not in shadow mode. `None` if one further inside says more.
     pub over: Option<Decision>,
+}
+
+impl Settled {
+    /// Gives the fields away as [`Fields::write`] does; what belongs into the response's extensions.
+    pub fn write<N, V>(self, types: &Types<N, V>, add: impl FnMut(&N, V, Merge)) -> Option<Decision> {
+        if let Some(fields) = self.fields {
+            fields.write(types, add);
+        }
+        self.over
+    }
 }
 
 impl Permit {

@@ -8,15 +8,18 @@ mod journal;
 mod json;
 mod report;
 
+use std::net::IpAddr;
+
 pub use addresses::Addresses;
 pub use report::{Held, Report, Throttled};
 #[cfg(any(feature = "metrics", feature = "report"))]
 use tollgate::Finding;
-use tollgate::{Key, Nanos, Noticed, Presented, Sighting, Standing, Watch};
+use tollgate::{Key, Nanos, Noticed, Origin, Presented, Sighting, Standing, Watch};
 
 use crate::credential::Scheme;
-use crate::decision::{Decision, Outcome};
+use crate::decision::{Outcome, Parts};
 use crate::gate::Gate;
+use crate::name::FieldName;
 use crate::request::RequestFields;
 use journal::Journal;
 
@@ -33,8 +36,30 @@ pub(crate) struct Settings {
     pub(crate) addresses: Addresses,
     /// Paths that begin so are there for own services alone.
     pub(crate) internal_routes: Vec<String>,
-    /// Fields that may tell callers behind one address apart, in lower case.
-    pub(crate) hint_fields: Vec<String>,
+    /// Fields that may tell callers behind one address apart.
+    pub(crate) hint_fields: Vec<FieldName>,
+}
+
+/// Who asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) key: Key,
+    /// Where the connection comes from.
+    pub(crate) peer: Option<IpAddr>,
+    /// Whether it is counted by something else than its address.
+    pub(crate) is_named: bool,
+}
+
+impl Caller {
+    /// The address that it is shown by. A named one has many, and others have them too.
+    fn origin(self, decision: &Parts) -> Option<Origin> {
+        decision.origin.filter(|_| !self.is_named)
+    }
+
+    /// Whether trusted proxies said where it is.
+    fn is_told_by_proxies(self, decision: &Parts) -> bool {
+        decision.origin.map(|origin| origin.address()) != self.peer.map(|peer| peer.to_canonical())
+    }
 }
 
 /// A finding in one or two words, for labels and programs.
@@ -52,6 +77,10 @@ pub(crate) const fn kind(finding: Finding) -> &'static str {
 const SETS: usize = 64;
 /// Of each hint so many bytes are looked at, from either end, so that a refusal costs the same whatever is sent.
 const HINT_END: usize = 32;
+/// Of all hints so many bytes: six whole ones.
+const MOST_OF_HINTS: usize = 6 * 2 * HINT_END;
+/// And of a false credential so many, which is all that a secret can have.
+const CREDENTIAL_END: usize = 64;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -59,7 +88,7 @@ impl Default for Settings {
         Self {
             addresses: Addresses::default(),
             internal_routes: Vec::new(),
-            hint_fields: hints.map(str::to_owned).into(),
+            hint_fields: hints.map(FieldName::new).into(),
         }
     }
 }
@@ -76,8 +105,8 @@ impl Watching {
     pub(crate) fn look(
         &self,
         gate: &Gate,
-        decision: &Decision,
-        caller: Key,
+        decision: &Parts,
+        caller: Caller,
         presented: Presented,
         fields: &(impl RequestFields + ?Sized),
     ) {
@@ -91,9 +120,9 @@ impl Watching {
                 if !own.any(|(_, standing)| standing.is_near_limit()) {
                     return;
                 }
-                Sighting::near(caller, decision.now)
+                Sighting::near(caller.key, decision.now)
             }
-            Outcome::Refused { .. } => Sighting::refused(caller, decision.now),
+            Outcome::Refused { .. } => Sighting::refused(caller.key, decision.now),
             Outcome::Admitted(_) | Outcome::Exempt(_) | Outcome::Uncounted => return,
         };
         self.record(gate, sighting, decision, caller, presented, fields);
@@ -104,15 +133,16 @@ impl Watching {
         &self,
         gate: &Gate,
         mut sighting: Sighting,
-        decision: &Decision,
-        caller: Key,
+        decision: &Parts,
+        caller: Caller,
         presented: Presented,
         fields: &(impl RequestFields + ?Sized),
     ) {
-        if let Some(origin) = decision.origin {
+        let origin = caller.origin(decision);
+        if let Some(origin) = origin {
             sighting = sighting.origin(origin);
         }
-        if let Some(hint) = self.hint(gate, fields) {
+        if let Some(hint) = self.hint(gate, decision, caller, fields) {
             sighting = sighting.hint(hint);
         }
         // Users have bearer tokens of their own, which are no forgeries.
@@ -120,35 +150,61 @@ impl Watching {
             && gate.field.scheme == Scheme::Whole
             && let Some(credential) = gate.field.presented(fields.named(&gate.field.name))
         {
-            sighting = sighting.forged(gate.keyer.bytes(credential));
+            sighting = sighting.forged(gate.keyer.parts(&ends(credential, CREDENTIAL_END)));
         }
         if fields.path().is_some_and(|path| self.is_internal(path)) {
             sighting = sighting.internal();
         }
-        let shown = || self.settings.addresses.show(&gate.keyer, decision.origin, caller);
+        let shown = || self.settings.addresses.show(&gate.keyer, origin, caller.key);
         match self.list.record(&sighting) {
             Noticed::Refused => self.journal.refused(decision.mode, shown()),
-            Noticed::Recovered => self.journal.recovered(shown()),
+            Noticed::Recovered => self.journal.recovered(decision.mode, shown()),
             _ => {}
         }
-        self.journal.tend(&self.list, decision.now, |seen| {
+        self.journal.tend(&self.list, decision.mode, decision.now, |seen| {
             self.settings.addresses.show(&gate.keyer, seen.origin, seen.key)
         });
     }
 
     /// One number of what may tell apart those who share an address.
-    fn hint(&self, gate: &Gate, fields: &(impl RequestFields + ?Sized)) -> Option<Key> {
-        let names = self.settings.hint_fields.iter().filter(|name| name.as_str() != gate.field.name.as_str());
-        let values = names.flat_map(|name| fields.lines(name).map(move |value| (name.as_bytes(), value)));
-        values.fold(None, |hint: Option<Key>, (name, value)| {
-            let before = hint.map_or(0, Key::fingerprint).to_le_bytes();
-            let (start, end) = value.split_at(value.len().min(HINT_END));
-            let end = end.get(end.len().saturating_sub(HINT_END)..).unwrap_or_default();
-            Some(gate.keyer.parts(&[&before, name, start, end]))
-        })
+    fn hint(
+        &self,
+        gate: &Gate,
+        decision: &Parts,
+        caller: Caller,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Option<Key> {
+        // A false credential is looked at by itself; users' bearer tokens tell them apart.
+        let credential = Some(&gate.field.name).filter(|_| gate.field.scheme == Scheme::Whole);
+        // What trusted proxies wrote differs by the way that a request took.
+        let source = gate.source_field.as_ref().filter(|_| caller.is_told_by_proxies(decision));
+        let left_out = |name: &FieldName| {
+            [credential, source].iter().flatten().any(|other| other.as_str() == name.as_str())
+        };
+        let names = self.settings.hint_fields.iter().filter(|name| !left_out(name));
+        let values = names.flat_map(|name| fields.named(name));
+        // Hashed at once, since each hash, and each part of one, has a cost of its own.
+        let mut hint = heapless::Vec::<u8, MOST_OF_HINTS>::new();
+        for part in values.flat_map(|value| ends(value, HINT_END)) {
+            if hint.extend_from_slice(part).is_err() {
+                break;
+            }
+        }
+        (!hint.is_empty()).then(|| gate.keyer.bytes(&hint))
+    }
+
+    /// Forgets who was throttled: what another mode is to say would be mixed with it.
+    pub(crate) fn begin_anew(&self) {
+        self.list.clear();
     }
 
     fn is_internal(&self, path: &str) -> bool {
         self.settings.internal_routes.iter().any(|route| path.starts_with(route.as_str()))
     }
+}
+
+/// A value's first bytes and, of what follows, its last.
+fn ends(value: &[u8], most: usize) -> [&[u8]; 2] {
+    let (start, rest) = value.split_at(value.len().min(most));
+    [start, rest.get(rest.len().saturating_sub(most)..).unwrap_or_default()]
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -10,8 +10,8 @@ use tollgate_http::{Gate, Mode, Policy, Quota};
 
 const SECRET: &str = "the-edge-s-secret-of-32-bytes...";
 
-/// A gate whose recorder can be read: each series with its value.
-fn counted(build: impl FnOnce() -> Gate) -> (Arc<Gate>, impl Fn() -> BTreeMap<String, f64>) {
+/// What a gate counts, or several that one recorder has: each series with its value.
+fn counted<G>(build: impl FnOnce() -> G) -> (Arc<G>, impl Fn() -> BTreeMap<String, f64>) {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     let gate = metrics::with_local_recorder(&recorder, build);
@@ -113,4 +113,143 @@ fn what_is_looked_at_is_brought_to_date() {
     // Labels are bounded: no series came with these callers.
     assert_eq!(read().len(), series.len());
     assert!(series.keys().all(|name| !name.contains("203.0.113")));
+}
+
+// A recorder can't tell gates apart, so what is looked at adds up, as what is counted does.
+#[test]
+fn several_gates_of_a_process_add_up() {
+    let (gates, read) = counted(|| {
+        [1, 2].map(|_| Gate::builder(Quota::per_minute(5)).capacity(16).metrics().build().unwrap())
+    });
+    let [one, other] = Arc::into_inner(gates).unwrap();
+    for caller in 0..60 {
+        for _ in 0..3 {
+            ask(&one, &format!("198.51.100.{caller}"), None);
+        }
+        for _ in 0..3 {
+            ask(&other, &format!("203.0.113.{caller}"), None);
+        }
+    }
+    let overflow = |gate: &Gate| f64::from(u32::try_from(gate.limiter().counts().inherited).unwrap());
+    let throttled = |gate: &Gate| {
+        let refused = gate.throttled().callers.iter().filter(|caller| caller.refused > 0).count();
+        f64::from(u32::try_from(refused).unwrap())
+    };
+    let both = throttled(&one) + throttled(&other);
+    let overflown = overflow(&one) + overflow(&other);
+    assert!(both > 0.0 && overflown > 0.0, "{both} callers, {overflown} newcomers");
+    let expect = |slots: f64, callers: f64| {
+        let series = read();
+        for (name, value) in [
+            (r#"tollgate_table_slots{policy="default"}"#, slots),
+            (r#"tollgate_throttled_callers{finding="one caller"}"#, callers),
+            (r#"tollgate_overflow_total{policy="default",became="inherited"}"#, overflown),
+        ] {
+            assert_eq!(series.get(name), Some(&value), "{name}");
+        }
+        for name in series.keys() {
+            assert!(is_bounded(name), "{name}");
+        }
+    };
+    for _ in 0..3 {
+        one.observe();
+        other.observe();
+        expect(32.0, both);
+    }
+    // A gate that is gone throttles nobody; what it counted was counted.
+    let left = throttled(&other);
+    drop(one);
+    expect(16.0, left);
+}
+
+/// No label has a digit or a point of an address.
+fn is_bounded(series: &str) -> bool {
+    !series.contains("198.") && !series.contains("203.") && !series.contains("caller-")
+}
+
+// With `bearer` the other tokens are the users' own.
+#[test]
+fn users_bearer_tokens_are_not_counted_as_forged() {
+    let (gate, read) = counted(|| {
+        Gate::builder(Quota::per_minute(5)).bearer().service("edge", SECRET).metrics().build().unwrap()
+    });
+    for user in 0..3 {
+        let _ = gate.decide("203.0.113.7".parse().ok(), &[("authorization", format!("Bearer user-{user}"))]);
+    }
+    assert_eq!(read().get("tollgate_forged_total"), Some(&0.0));
+}
+
+/// Every name in this text that begins as our metrics do.
+fn named(text: &str) -> BTreeSet<&str> {
+    text.match_indices("tollgate_")
+        .map(|(at, _)| {
+            let name = &text[at..];
+            &name[..name
+                .find(|letter: char| !letter.is_ascii_lowercase() && letter != '_')
+                .unwrap_or(name.len())]
+        })
+        .collect()
+}
+
+/// Each `label="value"` or `label=~"one|other"` of a query, as the alternatives that it asks for.
+fn matchers(query: &str) -> Vec<(&str, Vec<&str>)> {
+    let pair = |(at, _): (usize, &str)| {
+        let label =
+            query[..at].rsplit(|letter: char| !letter.is_ascii_lowercase() && letter != '_').next()?;
+        let value = query[at + 1..].trim_start_matches(['=', '~']).strip_prefix('"')?.split('"').next()?;
+        (!label.is_empty()).then(|| (label, value.split('|').collect()))
+    };
+    query.match_indices('=').filter_map(pair).collect()
+}
+
+fn queries(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            found.extend(members.get("expr").and_then(|expr| expr.as_str()).map(str::to_owned));
+            members.values().for_each(|member| queries(member, found));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| queries(item, found)),
+        _ => {}
+    }
+}
+
+// The dashboard, the alerts and the table of metrics name what there is, and the table names all of it.
+#[test]
+fn what_is_drawn_alerted_and_documented_is_what_is_exposed() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+    let text = |name: &str| std::fs::read_to_string(format!("{docs}{name}")).unwrap();
+    let (gate, read) = counted(|| {
+        let gate = Gate::builder(Quota::per_minute(5)).service("edge", SECRET).in_flight(9);
+        gate.metrics().build().unwrap()
+    });
+    gate.observe();
+    let series: Vec<_> = read().into_keys().collect();
+    let exposed: BTreeSet<_> =
+        series.iter().map(|series| series.split('{').next().unwrap_or_default()).collect();
+    let (dashboard, alerts, guide) =
+        (text("grafana-dashboard.json"), text("alerts.yml"), text("watching.md"));
+    assert!(named(&alerts).is_subset(&exposed), "{:?}", named(&alerts));
+    assert_eq!(named(&dashboard), exposed);
+    let table = guide.split_once("## Metrics").unwrap().1.split_once("\n## ").unwrap().0;
+    assert_eq!(
+        named(table).into_iter().filter(|name| exposed.contains(name)).collect::<BTreeSet<_>>(),
+        exposed
+    );
+
+    let mut asked = Vec::new();
+    queries(&serde_json::from_str(&dashboard).unwrap(), &mut asked);
+    assert!(asked.len() >= 8, "{asked:?}");
+    asked.extend(alerts.lines().filter_map(|line| line.trim().strip_prefix("expr:").map(str::to_owned)));
+    let mut compared = 0;
+    for query in &asked {
+        assert!(!named(query).is_empty(), "{query}");
+        for (label, values) in matchers(query).into_iter().filter(|(label, _)| *label != "job") {
+            for value in values {
+                let pair = format!("{label}=\"{value}\"");
+                assert!(series.iter().any(|series| series.contains(&pair)), "{pair} of {query}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 4, "{compared} labels");
 }

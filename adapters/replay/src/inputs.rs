@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::io::ErrorKind;
 use std::rc::Rc;
 
 use tollgate::Nanos;
@@ -118,7 +119,10 @@ impl Inputs {
             }
             Err(error) => {
                 let mut reading = Reading::new(place.name());
-                reading.trouble = Some(format!("it can't be read: {error}"));
+                reading.trouble = Some(match error.kind() {
+                    ErrorKind::IsADirectory => "it is a directory: name the logs in it".into(),
+                    _ => format!("it can't be read: {error}"),
+                });
                 self.readings.push(reading);
                 None
             }

@@ -37,6 +37,7 @@ impl<R: Read> Lines<R> {
     ///
     /// A failure to read is told by [`next`](Self::next), after the lines before it.
     pub fn peek(&mut self) -> &[u8] {
+        self.pass_over();
         while self.end - self.begin < PEEK && !self.is_over {
             self.fill();
         }
@@ -49,29 +50,46 @@ impl<R: Read> Lines<R> {
     /// If reading fails: once, after all lines that were read whole before. Then it is over.
     #[expect(clippy::should_implement_trait, reason = "the line borrows from the buffer")]
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.pass_over();
         let mut searched = 0;
         loop {
             let waiting = self.buffer.get(self.begin + searched..self.end).unwrap_or_default();
             if let Some(at) = memchr(b'\n', waiting) {
                 let (from, to) = (self.begin, self.begin + searched + at);
                 self.begin = to + 1;
-                if std::mem::take(&mut self.skips) {
-                    searched = 0;
-                    continue;
-                }
                 return Ok(Some(Line::Whole(chomped(self.buffer.get(from..to).unwrap_or_default()))));
             }
             searched = self.end - self.begin;
             if self.is_over {
                 return self.finish();
             }
-            if self.skips {
-                (self.begin, self.end, searched) = (0, 0, 0);
-            } else if searched > LONGEST_LINE {
+            if searched > LONGEST_LINE {
                 self.skips = true;
                 let shown = self.begin..self.begin + SHOWN;
                 (self.begin, self.end) = (0, 0);
                 return Ok(Some(Line::TooLong(self.buffer.get(shown).unwrap_or_default())));
+            }
+            self.fill();
+        }
+    }
+
+    /// Why nothing more can be read, until [`next`](Self::next) has told it.
+    pub const fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
+    }
+
+    /// Passes over the rest of a line that is too long.
+    fn pass_over(&mut self) {
+        while self.skips {
+            let waiting = self.buffer.get(self.begin..self.end).unwrap_or_default();
+            if let Some(at) = memchr(b'\n', waiting) {
+                (self.begin, self.skips) = (self.begin + at + 1, false);
+                return;
+            }
+            (self.begin, self.end) = (0, 0);
+            if self.is_over {
+                self.skips = false;
+                return;
             }
             self.fill();
         }
@@ -85,8 +103,7 @@ impl<R: Read> Lines<R> {
             return Err(failure);
         }
         let rest = self.buffer.get(rest).unwrap_or_default();
-        let is_line = !rest.is_empty() && !std::mem::take(&mut self.skips);
-        Ok(is_line.then(|| Line::Whole(chomped(rest))))
+        Ok((!rest.is_empty()).then(|| Line::Whole(chomped(rest))))
     }
 
     /// Reads once, into the room behind what is not yet told.
@@ -116,7 +133,7 @@ fn chomped(line: &[u8]) -> &[u8] {
 /// The longest line that is read: longer than any request that a server accepts.
 pub const LONGEST_LINE: usize = 1 << 20;
 const CHUNK: usize = 256 << 10;
-const PEEK: usize = 64 << 10;
+pub(crate) const PEEK: usize = 64 << 10;
 /// How much is told of a line that is too long.
 const SHOWN: usize = 200;
 

@@ -43,19 +43,25 @@ fn run(options: &Options) -> Result<ExitCode, Error> {
     if options.logs.is_empty() && io::stdin().is_terminal() {
         return Err(Error::NoLog);
     }
-    let outcome = replay(options)?;
-    if let Some(path) = &options.html {
-        fs::write(path, page::page(&outcome)?).map_err(|error| Error::Html(path.clone(), error))?;
+    if let Some(path) = &options.html
+        && !page::may_be_at(path).map_err(|error| Error::Html(path.clone(), error))?
+    {
+        return Err(Error::NoReport(path.clone()));
     }
+    let outcome = replay(options)?;
     let mut out = io::stdout().lock();
     unless_closed(if options.json {
         serde_json::to_writer_pretty(&mut out, &outcome).map_err(io::Error::from).and_then(|()| writeln!(out))
     } else {
         write!(out, "{}", Summary(&outcome))
     })?;
+    if let Some(path) = &options.html {
+        fs::write(path, page::page(&outcome)?).map_err(|error| Error::Html(path.clone(), error))?;
+    }
+    tell_trouble(&outcome);
     Ok(match () {
         () if options.fail_if_own_refused && outcome.own_is_refused() => ExitCode::from(1),
-        () if outcome.has_trouble() => trouble(&outcome),
+        () if outcome.has_trouble() => ExitCode::from(2),
         () => ExitCode::SUCCESS,
     })
 }
@@ -81,7 +87,7 @@ fn replay(options: &Options) -> Result<Outcome, Error> {
 }
 
 /// What could not be read is told even where the summary is not looked at.
-fn trouble(outcome: &Outcome) -> ExitCode {
+fn tell_trouble(outcome: &Outcome) {
     for reading in &outcome.inputs {
         if let Some(trouble) = &reading.trouble {
             // If nobody reads it, the exit code still says it.
@@ -91,7 +97,6 @@ fn trouble(outcome: &Outcome) -> ExitCode {
     if outcome.requests == 0 {
         let _ = writeln!(io::stderr(), "tollgate-replay: no request was found");
     }
-    ExitCode::from(2)
 }
 
 /// Whoever closes the pipe has read enough.
@@ -114,8 +119,15 @@ enum Error {
     NoLog,
     #[error("can't read the settings {}: {}", .0.display(), .1)]
     ReadSettings(PathBuf, io::Error),
-    #[error("{}: {}", .0.display(), .1)]
+    #[error(
+        "{}: {}(a policy begins with [[policy]], and texts are in quotes, as in limit = \"300/min\" and own = [\"edge=10.0.0.0/8\"])",
+        .0.display(), .1
+    )]
     Settings(PathBuf, Box<toml::de::Error>),
+    #[error("{0} is named twice, so its requests would count twice: name it once")]
+    Twice(String),
+    #[error("--fail-if-own-refused has to know your services: name them with --own NAME=MATCH")]
+    NoOwn,
     #[error("{0}: {1}")]
     Quota(String, tollgate::QuotaError),
     #[error("a burst is of gcra and promise: leave --burst away, or choose one of these with --algorithm")]
@@ -134,6 +146,8 @@ enum Error {
     Page(#[from] askama::Error),
     #[error("can't write the report {}: {}", .0.display(), .1)]
     Html(PathBuf, io::Error),
+    #[error("{} is there, and is no report: give --html the name of another file", .0.display())]
+    NoReport(PathBuf),
     #[error("can't print: {0}")]
     Print(io::Error),
 }

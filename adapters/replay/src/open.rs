@@ -65,7 +65,8 @@ fn unpack(mut stored: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut begin = Vec::with_capacity(MAGIC);
     stored.by_ref().take(MAGIC as u64).read_to_end(&mut begin)?;
     let is = |magic: &[u8]| begin.starts_with(magic);
-    let (is_gzip, is_zstd) = (is(&GZIP), is(&ZSTD));
+    let is_skippable = matches!(*begin, [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
+    let (is_gzip, is_zstd) = (is(&GZIP), is(&ZSTD) || is_skippable);
     let whole = Cursor::new(begin).chain(stored);
     Ok(if is_gzip {
         Box::new(MultiGzDecoder::new(whole))
@@ -92,6 +93,6 @@ impl<R: Read> Read for Counted<R> {
 
 /// RFC 1952, section 2.3.1.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// RFC 8878, section 3.1.1.
+/// RFC 8878, section 3.1.1. Before it there may be a frame to skip (section 3.1.2), as parallel packers write.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const MAGIC: usize = 4;

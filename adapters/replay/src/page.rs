@@ -1,3 +1,7 @@
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
 use askama::Template;
 use tollgate_replay::{ADVICE, Judged, Outcome, Ranked, Suggestion, Verdict};
 
@@ -48,6 +52,15 @@ pub(crate) fn page(outcome: &Outcome) -> askama::Result<String> {
     .render()
 }
 
+/// Whether a report may be written here: where there is nothing yet, or an older report, but not over a log.
+pub(crate) fn may_be_at(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    if path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        File::open(path)?.take(BEGIN.len() as u64).read_to_end(&mut begin)?;
+    }
+    Ok(begin.is_empty() || begin == BEGIN)
+}
+
 fn suggested(suggestion: &Suggestion) -> Suggested<'_> {
     let Suggestion { form, limit, for_own, .. } = suggestion;
     let own = for_own.as_ref().map(|(name, need)| format!("{} ({name})", grouped(need)));
@@ -84,5 +97,7 @@ fn share(part: u32, most: u32) -> u64 {
     u64::from(part) * 100 / u64::from(most.max(1))
 }
 
+/// What reports begin with.
+const BEGIN: &[u8] = b"<!DOCTYPE html>";
 /// How many labels fit under a chart on a telephone.
 const NARROW: usize = 8;

@@ -6,7 +6,7 @@ use tollgate_replay::{Eyes, Format, Own, Owns, Penalty, Place, Policy, Rate};
 
 use crate::Error;
 use crate::options::{Algorithm, Options, Trust};
-use crate::settings::{Described, Settings, Text};
+use crate::settings::{Described, Settings, Strikes, Text};
 
 /// What is to be done, all of it checked.
 pub(crate) struct Plan {
@@ -28,7 +28,8 @@ impl Plan {
         for described in &settings.policies {
             policies.push(policy(described, prefixes)?);
         }
-        let is_default = policies.is_empty() && options.limit.is_empty() && !options.suggest;
+        let is_tried = options.fail_if_own_refused || !options.suggest;
+        let is_default = policies.is_empty() && options.limit.is_empty() && is_tried;
         let rates: &[Rate] = if is_default { &[DEFAULT] } else { &options.limit };
         for rate in rates {
             policies.push(policy(&described(options, *rate), prefixes)?);
@@ -37,13 +38,22 @@ impl Plan {
 
         let stdin = [Path::new("-").to_path_buf()];
         let logs = if options.logs.is_empty() { &stdin[..] } else { &options.logs };
+        let twice =
+            logs.iter().enumerate().find(|(index, log)| logs.iter().take(*index).any(|other| other == *log));
+        if let Some((_, log)) = twice {
+            return Err(Error::Twice(Place::new(log).name()));
+        }
+        let eyes = eyes(options, settings)?;
+        if options.fail_if_own_refused && eyes.owns.names().is_empty() {
+            return Err(Error::NoOwn);
+        }
         let format = options.pattern.clone().map(Format::Pattern);
         Ok(Self {
             places: logs.iter().map(|log| Place::new(log)).collect(),
             format: format.or_else(|| options.format.map(crate::options::Known::format)),
             policies,
             prefixes,
-            eyes: eyes(options, settings)?,
+            eyes,
         })
     }
 }
@@ -114,6 +124,10 @@ fn policy(described: &Described, prefixes: Prefixes) -> Result<Policy, Error> {
     policy.overflow = described.overflow.map_or(policy.overflow, crate::options::WhenFull::overflow);
     policy.everyone = described.everyone;
     policy.exempt_own = described.exempt_own;
+    if let Some(Strikes { count, within: Text(within), .. }) = described.penalty {
+        let strikes = Quota::new(count, within.0).validate();
+        strikes.map_err(|error| Error::Quota(format!("{}, strikes of the penalty", policy.name), error))?;
+    }
     policy.penalty = described.penalty.map(|penalty| Penalty {
         strikes: penalty.count,
         within: penalty.within.0.0,

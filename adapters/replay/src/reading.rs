@@ -20,11 +20,16 @@ pub struct Reading {
     pub samples: Vec<String>,
     /// Requests that were left out since their time is ahead of the lines after them: a clock jumped, and back.
     pub astray: u64,
+    /// Whether there is nothing in it.
+    pub is_empty: bool,
     /// Whatever kept the log from being read whole.
     pub trouble: Option<String>,
     /// How many of the unparsed lines that were looked at are of other formats.
     #[serde(skip)]
     others: [u32; FORMATS.len()],
+    /// Requests without the field that is to name the caller.
+    #[serde(skip)]
+    pub(crate) nameless: u64,
 }
 
 /// Why lines are no requests, and how many.
@@ -46,7 +51,7 @@ impl Reading {
 
     /// Counts a line that is no request.
     #[cold]
-    pub(crate) fn fault(&mut self, line: &[u8], fault: Fault, format: &Format) {
+    pub(crate) fn fault(&mut self, line: &[u8], fault: Fault, format: Option<&Format>) {
         self.unparsed += 1;
         match self.reasons.iter_mut().find(|reason| reason.fault == fault) {
             Some(reason) => reason.lines += 1,
@@ -57,7 +62,7 @@ impl Reading {
             self.samples.push(shown(line));
         }
         if self.unparsed <= MOST_LOOKED_AT {
-            let is_other = |(other, _): &(&Format, &mut u32)| *other != format && other.reads(line);
+            let is_other = |(other, _): &(&Format, &mut u32)| Some(*other) != format && other.reads(line);
             if let Some((_, count)) = FORMATS.iter().zip(&mut self.others).find(is_other) {
                 *count += 1;
             }
@@ -69,6 +74,9 @@ impl Reading {
         let Self { name, unparsed, lines, .. } = self;
         let mut notes: Vec<String> =
             self.trouble.iter().map(|trouble| format!("{name}: {trouble}")).collect();
+        if self.is_empty {
+            notes.push(format!("{name}: it is empty"));
+        }
         if *unparsed > 0 && self.format.is_some() {
             let reasons: Vec<String> =
                 self.reasons.iter().map(|reason| format!("{} {}", reason.lines, reason.reason)).collect();
@@ -83,6 +91,12 @@ impl Reading {
                 "{name}: formats are mixed; of the first {} lines that could not be read {count} are of another ({format}): \
                  split the log by format",
                 (*unparsed).min(MOST_LOOKED_AT)
+            ));
+        }
+        if self.nameless > 0 && self.nameless == lines - unparsed {
+            notes.push(format!(
+                "{name}: no line has the field that --from names, so each caller is whoever opened the connection: let the \
+                 server log it"
             ));
         }
         if self.astray > 0 {

@@ -2,13 +2,15 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
+use memchr::memchr;
 use tollgate::Nanos;
 
 use crate::entry::{Entry, Eyes};
 use crate::format::{Format, Parser};
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, Lines, PEEK};
 use crate::open::Place;
 use crate::reading::{Reading, shown};
+use crate::record::Fault;
 use crate::reorder::LATEST;
 
 /// One log that is being read, request by request.
@@ -41,21 +43,9 @@ impl Source {
     pub fn new(name: String, from: Box<dyn Read>, format: Option<&Format>, eyes: &Eyes) -> Self {
         let mut lines = Lines::new(from);
         let mut reading = Reading::new(name);
-        let begin = lines.peek();
-        let found = match format {
-            Some(format) => Ok(format.clone()),
-            None => detect(begin),
-        };
-        let parser = match found {
-            Ok(format) => {
-                reading.format = Some(format.to_string());
-                Some(Parser::new(format, eyes.wanted()))
-            }
-            Err(trouble) => {
-                reading.trouble = Some(trouble);
-                None
-            }
-        };
+        let format = format.cloned().or_else(|| find(&mut lines, &mut reading));
+        reading.format = format.as_ref().map(ToString::to_string);
+        let parser = format.map(|format| Parser::new(format, eyes.wanted()));
         Self { lines, parser, newest: None, held: None, reading }
     }
 
@@ -101,11 +91,13 @@ impl Source {
                 Ok(Some(Line::Whole(line))) => match parser.parse(line) {
                     Ok(record) => {
                         self.reading.lines += 1;
+                        self.reading.nameless +=
+                            u64::from(eyes.forwarded.is_some() && record.forwarded.is_none());
                         return Some(eyes.entry(&record));
                     }
                     Err(fault) => (line, fault),
                 },
-                Ok(Some(Line::TooLong(begin))) => (begin, crate::record::Fault::TooLong),
+                Ok(Some(Line::TooLong(begin))) => (begin, Fault::TooLong),
                 Ok(None) => return None,
                 Err(error) => {
                     self.reading.trouble = Some(format!(
@@ -116,16 +108,43 @@ impl Source {
                 }
             };
             self.reading.lines += 1;
-            self.reading.fault(line, fault, parser.format());
+            self.reading.fault(line, fault, Some(parser.format()));
         }
     }
 }
 
+/// The format of a log, or nothing, which the reading then explains. First lines that are longer than what is looked at
+/// are passed over: a log that was emptied while it was written may begin with many zeros.
+fn find(lines: &mut Lines<Box<dyn Read>>, reading: &mut Reading) -> Option<Format> {
+    let mut trouble = None;
+    loop {
+        let begin = lines.peek();
+        let is_long = begin.len() >= PEEK && memchr(b'\n', begin).is_none();
+        let is_empty = begin.trim_ascii().is_empty();
+        match detect(begin) {
+            Ok(format) => return Some(format),
+            Err(error) if !is_empty => trouble = trouble.or(Some(error)),
+            Err(_) => {}
+        }
+        if let Some(error) = lines.failure() {
+            trouble = Some(format!("it breaks off before a line is whole ({error})"));
+        }
+        let line = if is_long { lines.next().ok().flatten() } else { None };
+        let (line, fault) = match line {
+            Some(Line::Whole(line)) => (line, Fault::Shape),
+            Some(Line::TooLong(begin)) => (begin, Fault::TooLong),
+            None => break,
+        };
+        reading.lines += 1;
+        reading.fault(line, fault, None);
+    }
+    reading.is_empty = trouble.is_none();
+    reading.trouble = trouble;
+    None
+}
+
 /// The format of a log by its begin, or why there is none.
 fn detect(begin: &[u8]) -> Result<Format, String> {
-    if begin.trim_ascii().is_empty() {
-        return Err("it is empty".into());
-    }
     let lines = begin.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let lines = lines.filter(|line| !line.is_empty()).take(DETECTED_BY);
     Format::detect(lines.clone()).ok_or_else(|| {

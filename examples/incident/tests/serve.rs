@@ -32,8 +32,12 @@ impl Server {
 
     /// The whole response to a request with these fields.
     fn get(&self, path: &str, fields: &str) -> String {
+        self.ask("GET", path, fields)
+    }
+
+    fn ask(&self, method: &str, path: &str, fields: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: api\r\nConnection: close\r\n{fields}\r\n").unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: api\r\nConnection: close\r\n{fields}\r\n").unwrap();
         let mut response = String::new();
         stream.read_to_string(&mut response).unwrap();
         response
@@ -133,6 +137,58 @@ fn algorithms_and_fields_are_as_the_flags_say() {
             assert_eq!([0; 3].map(|_| server.status("/", "")), [200, 200, 429], "{algorithm}");
         });
     }
+}
+
+// What is counted is for everybody to read here, so it has no address in it.
+#[test]
+fn metrics_are_exposed_and_name_no_address() {
+    let forwarded = "X-Forwarded-For: 198.51.100.77\r\n";
+    on_each(&["--limit", "3", "--from", "xff", "--trust", "127.0.0.0/8"], |server| {
+        for _ in 0..20 {
+            server.status("/", &format!("{forwarded}X-Internal-Token: a token of yesterday\r\n"));
+        }
+        assert_eq!(
+            server.status("/internal/domains/app-7.example", &format!("X-Internal-Token: {TOKEN}\r\n")),
+            200
+        );
+        let response = server.get("/metrics", "");
+        let (head, text) = response.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        assert!(head.to_ascii_lowercase().contains("content-type: text/plain; version=0.0.4"), "{head}");
+        for line in [
+            r#"tollgate_decisions_total{policy="default",outcome="refused"} 17"#,
+            r#"tollgate_throttled_callers{finding="own service"} 1"#,
+            r#"tollgate_throttled_refusals{finding="own service"} 17"#,
+            r#"tollgate_exempt_total{service="internal"} 1"#,
+            "tollgate_forged_total 20",
+            r#"tollgate_table_restraining_slots{policy="default"} 2"#,
+        ] {
+            assert!(text.lines().any(|told| told == line), "{line} is not in\n{text}");
+        }
+        for address in ["198.51.", "127.0.", "::1", "caller-", TOKEN, "yesterday"] {
+            assert!(!text.contains(address), "{address} is in\n{text}");
+        }
+    });
+}
+
+// HEAD has no body, and whoever is throttled can look.
+#[test]
+fn the_report_is_for_own_services_and_outside_of_the_limits() {
+    on_each(&["--limit", "1"], |server| {
+        assert_eq!([0; 3].map(|_| server.status("/", "")), [200, 429, 429]);
+        assert_eq!(server.status("/throttled", ""), 401);
+        let token = format!("X-Internal-Token: {TOKEN}\r\n");
+        let page = server.get("/throttled", &token);
+        assert!(
+            page.contains("<!doctype html>")
+                && page.to_ascii_lowercase().contains("content-security-policy: default-src 'none'")
+        );
+        let json = server.get("/throttled?format=json", &token);
+        assert!(json.contains(r#""address":"127.0.0."#) && !json.contains(TOKEN), "{json}");
+        let head = server.ask("HEAD", "/throttled", &token);
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
+        assert!(server.ask("POST", "/throttled", &token).starts_with("HTTP/1.1 405 "));
+    });
 }
 
 #[test]

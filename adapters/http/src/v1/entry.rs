@@ -12,7 +12,6 @@ use crate::v1::response::to_response;
 /// What becomes of a request at a [`Checkpoint`].
 #[derive(Debug)]
 #[must_use = "an entry that nobody heeds keeps nobody out"]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call, and a box would be an allocation")]
 pub enum Entry<R> {
     /// The application is called, and its response settles the permit.
     Passes(Option<Permit>),
@@ -42,7 +41,7 @@ pub fn enter<B, R: From<Bytes>>(
             Entry::Passes(permit)
         }
         checkpoint::Entry::Answered { answer, decision } => {
-            let mut response = to_response(answer, request.method());
+            let mut response = to_response(*answer, request.method());
             if let Some(decision) = decision {
                 response.extensions_mut().insert(decision);
             }

@@ -1,4 +1,4 @@
-use http::header::{Entry, HeaderName, HeaderValue};
+use http::header::{Entry, GetAll, HeaderName, HeaderValue};
 use http::{HeaderMap, Request};
 
 use crate::decision::Decision;
@@ -27,10 +27,10 @@ impl<'r> Headers<'r> {
     /// The values of a field that are there, and then those that were taken.
     fn and_stripped<'s>(
         &'s self,
-        values: impl IntoIterator<Item = &'s HeaderValue, IntoIter: DoubleEndedIterator>,
+        values: GetAll<'s, HeaderValue>,
         name: &'s str,
     ) -> impl DoubleEndedIterator<Item = &'s [u8]> {
-        let stripped = self.stripped.into_iter().flat_map(|stripped| &stripped.0);
+        let stripped = self.stripped.map_or(&[][..], |stripped| &stripped.0).iter();
         let stripped = stripped.filter(move |(taken, _)| taken == name).map(|(_, value)| value);
         values.into_iter().chain(stripped).map(HeaderValue::as_bytes)
     }
@@ -42,8 +42,11 @@ impl RequestFields for Headers<'_> {
     }
 
     fn named<'r>(&'r self, name: &'r FieldName) -> impl DoubleEndedIterator<Item = &'r [u8]> {
-        let known = name.known().into_iter();
-        self.and_stripped(known.flat_map(|name| self.fields.get_all(name)), name.as_str())
+        let all = match name.known() {
+            Some(known) => self.fields.get_all(known),
+            None => self.fields.get_all(name.as_str()),
+        };
+        self.and_stripped(all, name.as_str())
     }
 
     fn path(&self) -> Option<&str> {

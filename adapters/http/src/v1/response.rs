@@ -1,18 +1,16 @@
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, Entry, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
 use crate::answer::Answer;
 use crate::fields::Merge;
-use crate::name::{Line, NAMES};
+use crate::name::Types;
 
 /// A gate's answer as a response to a request of this method.
 pub(crate) fn to_response<R: From<Bytes>>(answer: Answer, method: &Method) -> Response<R> {
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut headers = HeaderMap::with_capacity(ROOM);
-    let mut body = answer.write(|line| add(&mut headers, line));
+    let mut headers = HeaderMap::with_capacity(answer.most_fields());
+    let mut body = answer.write(&TYPES, |name, value, merge| add(&mut headers, name, value, merge));
     // Over HTTP/2, hyper would send a body with the response to HEAD, too.
     if method == Method::HEAD {
         headers.entry(CONTENT_LENGTH).or_insert_with(|| body.len().into());
@@ -24,10 +22,7 @@ pub(crate) fn to_response<R: From<Bytes>>(answer: Answer, method: &Method) -> Re
 }
 
 /// Adds a field without overwriting any.
-pub(crate) fn add(headers: &mut HeaderMap, line: Line) {
-    let merge = line.merge;
-    let parsed = line.parse(&*KNOWN, |value| HeaderValue::from_maybe_shared(value).ok());
-    let Some((name, value)) = parsed else { return };
+pub(crate) fn add(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue, merge: Merge) {
     // A map that is full to its last place stays as it is.
     if merge == Merge::Append {
         headers.try_append(name, value).ok();
@@ -36,7 +31,5 @@ pub(crate) fn add(headers: &mut HeaderMap, line: Line) {
     }
 }
 
-static KNOWN: LazyLock<[HeaderName; NAMES.len()]> = LazyLock::new(|| NAMES.map(HeaderName::from_static));
-
-/// Eight fields of a refusal with all of them, and the length of its body.
-const ROOM: usize = 9;
+pub(crate) static TYPES: Types<HeaderName, HeaderValue> =
+    Types::new(HeaderName::from_static, |value| HeaderValue::from_maybe_shared(value).ok());

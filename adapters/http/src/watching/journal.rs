@@ -41,9 +41,12 @@ impl Journal {
     }
 
     /// A caller's first admission after a spell.
-    pub(crate) fn recovered(&self, caller: Shown) {
+    pub(crate) fn recovered(&self, mode: Mode, caller: Shown) {
         if self.may_tell() {
-            tracing::info!(%caller, "a caller is no longer refused");
+            match mode {
+                Mode::Shadow => tracing::info!(%caller, "a caller would no longer be refused"),
+                Mode::Enforce | Mode::Off => tracing::info!(%caller, "a caller is no longer refused"),
+            }
         }
     }
 
@@ -54,14 +57,26 @@ impl Journal {
 
     /// Looks the list over, if it is time: who has recovered, and who looks like an own service.
     #[inline]
-    pub(crate) fn tend<const N: usize>(&self, list: &Watch<N>, now: Nanos, show: impl Fn(&Seen) -> Shown) {
+    pub(crate) fn tend<const N: usize>(
+        &self,
+        list: &Watch<N>,
+        mode: Mode,
+        now: Nanos,
+        show: impl Fn(&Seen) -> Shown,
+    ) {
         if is_due(&self.tend, now, EVERY) {
-            self.look_over(list, now, show);
+            self.look_over(list, mode, now, show);
         }
     }
 
     #[cold]
-    fn look_over<const N: usize>(&self, list: &Watch<N>, now: Nanos, show: impl Fn(&Seen) -> Shown) {
+    fn look_over<const N: usize>(
+        &self,
+        list: &Watch<N>,
+        mode: Mode,
+        now: Nanos,
+        show: impl Fn(&Seen) -> Shown,
+    ) {
         let untold = self.told.swap(0, Ordering::Relaxed).saturating_sub(MOST_EVENTS);
         if untold > 0 {
             tracing::info!(
@@ -69,18 +84,19 @@ impl Journal {
             );
         }
         for seen in list.recovered(now) {
-            self.recovered(show(&seen));
+            self.recovered(mode, show(&seen));
         }
         let mut own = list.snapshot(now).filter(|seen| seen.refused > 0 && seen.finding().is_own());
         if let Some(seen) = own.next()
             && is_due(&self.warn, now, BETWEEN_WARNINGS)
         {
             let others = own.count();
+            let is = if mode == Mode::Shadow { "would be" } else { "is being" };
             tracing::warn!(
                 caller = %show(&seen),
                 refused = seen.refused,
                 others,
-                "a caller that is being refused looks like a service of your own: {} Check that it presents the secret that the \
+                "a caller that {is} refused looks like a service of your own: {} Check that it presents the secret that the \
                  gate was built with, in the field that the gate looks at",
                 seen.finding().reason()
             );

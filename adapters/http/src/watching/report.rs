@@ -87,7 +87,7 @@ impl Gate {
         };
         let Some(Watching { list, journal, settings }) = &self.watching else { return report };
         let show = |seen: &Seen| settings.addresses.show(&self.keyer, seen.origin, seen.key);
-        journal.tend(list, now, show);
+        journal.tend(list, report.mode, now, show);
         report.callers.extend(list.snapshot(now).map(|seen| Throttled {
             id: id(&self.keyer, seen.key).to_string(),
             address: show(&seen).to_string(),
@@ -111,6 +111,7 @@ impl Gate {
         report.lost = list.lost();
         report
     }
+
     fn held(&self) -> impl Iterator<Item = Held> {
         let quotas = self.texts.load_full().quotas.clone();
         let policies = self.tiers.iter().chain(&self.classes).zip(quotas).map(|(tier, quota)| Held {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tollgate_http::{
-    Addresses, Clock, Clue, Finding, Gate, ManualClock, Mode, Policy, Quota, RequestFields, Throttled,
+    Addresses, Clock, Clue, Finding, Gate, ManualClock, Mode, Policy, Quota, RequestFields, Source, Throttled,
 };
 
 use crate::support::SECRET;
@@ -251,4 +251,118 @@ fn users_bearer_tokens_are_not_forged() {
     }
     let report = gate.throttled();
     assert!(report.callers.iter().all(|caller| caller.finding == Finding::OneCaller && caller.forged == 0));
+}
+
+// By its name, not by the address that it came from first: a user moves, and others have that address too.
+#[test]
+fn a_user_that_is_named_is_listed_without_its_address() {
+    let (gate, _) = limited(5);
+    let gate = Arc::new(gate.build().unwrap());
+    for request in 0..20 {
+        let peer = format!("203.0.113.{}", request % 4);
+        let _ = gate.terms().caller("user 4711").decide(peer.parse().ok(), &()).unwrap();
+    }
+    let [user] = &gate.throttled().callers[..] else { panic!("one user was refused") };
+    assert_eq!(user.refused, 15);
+    assert!(user.address.starts_with("caller-"), "{user:?}");
+}
+
+// A list that was kept in another mode would say what was not.
+#[test]
+fn another_mode_begins_another_list() {
+    let log = Log::default();
+    let _guard = log.collect();
+    let (gate, _) = limited(5);
+    let gate = gate.mode(Mode::Shadow).service("edge", SECRET).build().unwrap();
+    let old = [("x-internal-token", "the secret before it was rotated")];
+    let ask = || {
+        for _ in 0..20 {
+            ask(&gate, "203.0.113.7", "/", &old);
+        }
+    };
+    ask();
+    gate.set_mode(Mode::Shadow);
+    assert_eq!(gate.throttled().callers[0].refused, 15);
+    gate.set_mode(Mode::Enforce);
+    assert_eq!(gate.throttled().callers, []);
+    assert!(log.take().iter().all(|line| line.contains("would be refused from now on")));
+    ask();
+    assert_eq!(gate.throttled().callers[0].refused, 20);
+    assert!(log.take().iter().any(|line| line.contains("a caller is refused from now on")));
+    gate.set_mode(Mode::Off);
+    assert_eq!(gate.throttled().callers, []);
+}
+
+#[test]
+fn in_shadow_mode_the_log_says_that_nobody_is_refused() {
+    let log = Log::default();
+    let _guard = log.collect();
+    let (gate, clock) = limited(5);
+    let gate = gate.mode(Mode::Shadow).service("edge", SECRET).build().unwrap();
+    let old = [("x-internal-token", "the secret before it was rotated")];
+    for _ in 0..3 {
+        for _ in 0..20 {
+            ask(&gate, "203.0.113.7", "/", &old);
+        }
+        clock.advance(Duration::from_secs(1));
+    }
+    clock.advance(Duration::from_secs(400));
+    assert_eq!(gate.throttled().callers, []);
+    let told = log.take();
+    for part in ["would be refused from now on", "would be refused looks like", "would no longer be refused"]
+    {
+        assert!(told.iter().filter(|line| line.contains(part)).count() == 1, "{part}: {told:#?}");
+    }
+    assert!(!told.iter().any(|line| line.contains("is refused") || line.contains("is being")), "{told:#?}");
+}
+
+// What trusted proxies wrote tells of them, and many may lead to one caller; what strangers wrote tells of those behind them.
+#[test]
+fn trusted_proxies_are_no_crowd_and_others_are() {
+    let (gate, _) = limited(5);
+    let gate = gate.source(Source::XForwardedFor).trust_network("10.0.0.0/8").build().unwrap();
+    for request in 0..200 {
+        let chain = format!("198.51.100.1, 10.1.0.{}", request % 50);
+        ask(&gate, "10.0.0.1", "/", &[("x-forwarded-for", &chain)]);
+        let stranger = format!("198.51.100.{}", request % 50);
+        ask(&gate, "192.0.2.1", "/", &[("x-forwarded-for", &stranger)]);
+    }
+    let report = gate.throttled();
+    assert_eq!(seen(&report.callers, "198.51.100.1").finding, Finding::OneCaller);
+    assert_eq!(seen(&report.callers, "192.0.2.1").finding, Finding::SharedAddress);
+}
+
+// An office whose people have one program and tokens of their own.
+#[test]
+fn users_bearer_tokens_tell_them_apart() {
+    let (gate, _) = limited(5);
+    let gate = gate.bearer().service("edge", SECRET).build().unwrap();
+    for request in 0..100 {
+        let token = format!("Bearer user-{}", request % 20);
+        ask(&gate, "203.0.113.7", "/", &[("user-agent", "the app/1.0"), ("authorization", &token)]);
+    }
+    assert_eq!(seen(&gate.throttled().callers, "203.0.113.7").finding, Finding::SharedAddress);
+}
+
+// Distinct up to the longest that a secret can be; what is longer costs no more.
+#[test]
+fn false_credentials_are_told_apart_by_all_that_a_secret_has() {
+    for (length, finding) in [(128, Finding::Forging), (40_000, Finding::OwnService(Clue::SecretFails))] {
+        let (gate, _) = limited(5);
+        let gate = gate.service("edge", SECRET).build().unwrap();
+        for request in 0..40 {
+            let token =
+                format!("{:>half$}{request:02}{:>rest$}", "", "", half = length / 2, rest = length / 2 - 2);
+            ask(&gate, "203.0.113.7", "/", &[("x-internal-token", &token.replace(' ', "x"))]);
+        }
+        assert_eq!(seen(&gate.throttled().callers, "203.0.113.7").finding, finding, "{length}");
+    }
+}
+
+#[test]
+fn a_route_that_no_path_or_each_begins_with_is_told() {
+    for prefix in ["", "internal/"] {
+        let error = limited(5).0.internal_route(prefix).build().unwrap_err().to_string();
+        assert!(error.contains("such as /internal/"), "{error}");
+    }
 }

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::record::{Fault, Record, Wanted};
@@ -50,12 +52,39 @@ impl Parser {
             Format::Pattern(pattern) => pattern.parse(line, &self.wanted, &mut self.stamps),
             Format::Nginx | Format::Caddy | Format::Traefik | Format::Envoy => {
                 let keys = self.format.keys().ok_or(Fault::Shape)?;
-                self.value = serde_json::from_slice(line).map_err(|_| Fault::Shape)?;
+                let value = serde_json::from_slice(line).or_else(|error| lossy(line).unwrap_or(Err(error)));
+                self.value = value.map_err(|_| Fault::Shape)?;
                 if !json::has_keys(&self.value, keys) {
                     return Err(Fault::Shape);
                 }
                 json::record(&self.value, keys, &self.wanted, &mut self.stamps)
             }
         }
+    }
+}
+
+/// A line that is JSON but for bytes that are not UTF-8, if it has such: nginx writes what a caller sent as it is, and a
+/// caller must not be missed for it.
+#[cold]
+fn lossy(line: &[u8]) -> Option<serde_json::Result<Value>> {
+    match String::from_utf8_lossy(line) {
+        Cow::Owned(text) => Some(serde_json::from_str(&text)),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_with_bytes_that_are_not_utf8_is_read() {
+        let line =
+            b"{\"msec\":\"1431857103.5\",\"remote_addr\":\"198.18.0.1\",\"http_user_agent\":\"caf\xe9\"}";
+        let mut parser = Parser::new(Format::Nginx, Wanted::default());
+        let record = parser.parse(line).unwrap();
+        assert_eq!(record.agent, "caf\u{fffd}".as_bytes());
+        assert_eq!(Format::detect([&line[..]]), Some(Format::Nginx));
+        assert_eq!(parser.parse(b"{\"\xe9").unwrap_err(), Fault::Shape);
     }
 }

@@ -22,6 +22,12 @@ fn an_empty_log() {
         assert_eq!((code, outcome["requests"].as_u64()), (2, Some(0)));
         assert!(told(&outcome).contains("empty"), "{}", told(&outcome));
     }
+    // Beside others, as a log is just after it was rotated, it is no trouble.
+    let dir = TempDir::new().unwrap();
+    let (log, empty) = (file(&dir, "a.log", LINE.as_bytes()), file(&dir, "b.log", b""));
+    let output = run(&[text(&log), text(&empty)]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("b.log: it is empty"), "{output:?}");
 }
 
 #[test]
@@ -58,6 +64,14 @@ fn a_gzip_that_breaks_off() {
 }
 
 #[test]
+fn a_packed_log_that_breaks_off_before_a_line() {
+    let packed = zstd::encode_all(incident("combined").as_slice(), 1).unwrap();
+    let (outcome, code) = json_of(&packed[..500], &[]);
+    assert_eq!((code, outcome["requests"].as_u64()), (2, Some(0)));
+    assert!(told(&outcome).contains("breaks off before a line is whole"), "{}", told(&outcome));
+}
+
+#[test]
 fn garbage_in_a_zstd_frame() {
     let mut packed = zstd::encode_all(incident("combined").as_slice(), 1).unwrap();
     let middle = packed.len() / 2;
@@ -74,6 +88,26 @@ fn a_line_of_ten_megabytes() {
     assert_eq!((code, outcome["requests"].as_u64(), outcome["unparsed"].as_u64()), (0, Some(2), Some(1)));
     assert!(told(&outcome).contains("1 longer than 1 MiB"), "{}", told(&outcome));
     assert!(told(&outcome).len() < 1_000, "a sample is cut");
+}
+
+// As of a log that was emptied while its writer went on where it was.
+#[test]
+fn a_long_first_line() {
+    for length in [70 << 10, 900 << 10, 3 << 20] {
+        for byte in [0, b'x'] {
+            let log = [&vec![byte; length], LINE.as_bytes(), LINE.as_bytes()].concat();
+            let (outcome, code) = json_of(&log, &[]);
+            assert_eq!((code, outcome["requests"].as_u64()), (0, Some(1)), "{length} of {byte}");
+            assert_eq!(
+                (outcome["unparsed"].as_u64(), outcome["inputs"][0]["lines"].as_u64()),
+                (Some(1), Some(2))
+            );
+            let (outcome, code) = json_of(&log[..length], &[]);
+            assert_eq!((code, outcome["requests"].as_u64()), (2, Some(0)), "{length} of {byte}");
+            let word = if byte == 0 { "binary" } else { "--pattern" };
+            assert!(told(&outcome).contains(word), "{}", told(&outcome));
+        }
+    }
 }
 
 #[test]

@@ -61,9 +61,10 @@ fn packed_logs_are_unpacked_from_standard_input_too() {
     let (plain, _) = json_of(&log, &[]);
     // Several members one after another, as appended logs have them.
     let (begin, end) = log.split_at(log.len() / 2);
-    for packed in
-        [gzip(&log), [gzip(begin), gzip(end)].concat(), zstd::encode_all(log.as_slice(), 3).unwrap()]
-    {
+    let zstd = zstd::encode_all(log.as_slice(), 3).unwrap();
+    // A frame to skip, of four bytes, as parallel packers put before each other.
+    let skipped = [b"\x50\x2a\x4d\x18\x04\0\0\0skip", zstd.as_slice()].concat();
+    for packed in [gzip(&log), [gzip(begin), gzip(end)].concat(), zstd, skipped] {
         let (found, code) = json_of(&packed, &[]);
         assert_eq!((found["policies"] == plain["policies"], code), (true, 0));
     }
@@ -102,6 +103,11 @@ fn callers_behind_proxies_are_found() {
     assert_eq!(callers(&["--from", "xff", "--trust", "10.0.0.0/8"]), Some(4));
     assert_eq!(callers(&["--from", "xff", "--trust", "hops=1"]), Some(3));
     assert_eq!(callers(&["--v4-prefix", "8"]), Some(2));
+    let notes = |args: &[&str]| json_of(log.as_bytes(), args).0["notes"].to_string();
+    let header = ["--from", "header:X-Real-IP", "--trust", "10.0.0.0/8", "--pattern"];
+    assert!(!notes(&["--from", "xff", "--trust", "10.0.0.0/8"]).contains("no line has the field"));
+    let without = notes(&[&header[..], &["{peer} - - [{time}] {_}"]].concat());
+    assert!(without.contains("no line has the field that --from names"), "{without}");
     let error = run_on(log.as_bytes(), &["--from", "xff"]);
     assert_eq!(error.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&error.stderr).contains("trust"), "{error:?}");

@@ -9,5 +9,6 @@ mod inputs;
 mod model;
 mod program;
 mod real_log;
+mod settings;
 mod suggest;
 mod support;
