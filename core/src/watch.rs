@@ -22,6 +22,7 @@ use set::Set;
 pub use sighting::{Noticed, Sighting};
 use span::Span;
 
+use crate::key::Key;
 use crate::time::Nanos;
 
 /// A fixed list of the callers that are being refused, or nearly so, with what tells whether they are yours.
@@ -126,6 +127,12 @@ impl<const N: usize> Watch<N> {
             Some(set) => set.record(sighting, self.span, &self.losses),
             None => Noticed::Overlooked,
         }
+    }
+
+    /// How often a listed caller was refused, and may have been before it was listed; `None` if it is not listed. A look at
+    /// one cache line, for those who look closely at the first refusals of a caller and at few of the others.
+    pub fn refusals(&self, key: Key) -> Option<u32> {
+        self.set(key.fingerprint())?.weight(key)
     }
 
     /// The callers that are being throttled at the time `now`, in no order. Each is whole, and what is read later is read

@@ -75,6 +75,10 @@ pub(crate) const fn kind(finding: Finding) -> &'static str {
 
 /// Sets of seven callers: 448 of them, in 32 KiB.
 const SETS: usize = 64;
+/// Hints and credentials are looked at in so many first refusals of a caller, which tell what it looks like, and then in one
+/// of so many, which tell whether that has changed: they cost ten times what counting costs.
+const LOOKED_AT_FIRST: u32 = 64;
+const LOOKED_AT_EACH: u32 = 16;
 /// Of each hint so many bytes are looked at, from either end, so that a refusal costs the same whatever is sent.
 const HINT_END: usize = 32;
 /// Of all hints so many bytes: six whole ones.
@@ -142,15 +146,18 @@ impl Watching {
         if let Some(origin) = origin {
             sighting = sighting.origin(origin);
         }
-        if let Some(hint) = self.hint(gate, decision, caller, fields) {
+        let refusals = self.list.refusals(caller.key).unwrap_or(0);
+        let is_looked_at = refusals < LOOKED_AT_FIRST || refusals.is_multiple_of(LOOKED_AT_EACH);
+        if is_looked_at && let Some(hint) = self.hint(gate, decision, caller, fields) {
             sighting = sighting.hint(hint);
         }
         // Users have bearer tokens of their own, which are no forgeries.
-        if presented == Presented::Forged
-            && gate.field.scheme == Scheme::Whole
-            && let Some(credential) = gate.field.presented(fields.named(&gate.field.name))
-        {
-            sighting = sighting.forged(gate.keyer.parts(&ends(credential, CREDENTIAL_END)));
+        if presented == Presented::Forged && gate.field.scheme == Scheme::Whole {
+            let credential = || gate.field.presented(fields.named(&gate.field.name));
+            sighting = match is_looked_at.then(credential).flatten() {
+                Some(credential) => sighting.forged(gate.keyer.parts(&ends(credential, CREDENTIAL_END))),
+                None => sighting.forged_alike(),
+            };
         }
         if fields.path().is_some_and(|path| self.is_internal(path)) {
             sighting = sighting.internal();

@@ -91,7 +91,7 @@ impl Entry {
         self.set(LAST, details::last(sighting.now) | credential(sighting));
         self.set(HINTS, hint(sighting));
         let shares = Shares::of(sighting.origin);
-        self.set(SHARES, shares.with(sighting.forged.is_some(), sighting.internal).bits());
+        self.set(SHARES, shares.with(sighting.forged, sighting.internal).bits());
     }
 
     /// Adds a sighting to what is known.
@@ -106,7 +106,7 @@ impl Entry {
         self.set(LAST, at | was & CREDENTIALS | credential(sighting));
         self.set(HINTS, self.word(HINTS) | hint(sighting));
         let shares = Shares::from_bits(self.word(SHARES));
-        self.set(SHARES, shares.with(sighting.forged.is_some(), sighting.internal).bits());
+        self.set(SHARES, shares.with(sighting.forged, sighting.internal).bits());
     }
 
     /// The caller in this place, unless there is none, it is bare, or somebody writes at each look.
@@ -156,7 +156,7 @@ fn hint(sighting: &Sighting) -> u64 {
 
 #[inline]
 fn credential(sighting: &Sighting) -> u64 {
-    sighting.forged.map_or(0, distinct::small_bit)
+    sighting.credential.map_or(0, distinct::small_bit)
 }
 
 /// How often a writer computes the base anew because the caller was counted meanwhile.

@@ -4,6 +4,7 @@ use super::head::{HEAVIEST, Head, Tag};
 use super::lost::{Loss, Losses};
 use super::sighting::{Noticed, Sighting};
 use super::span::Span;
+use crate::key::Key;
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::time::Nanos;
 
@@ -83,6 +84,12 @@ impl Set {
             losses.add(Loss::Detail);
         }
         step.noticed
+    }
+
+    /// How heavily a listed caller weighs.
+    pub(super) fn weight(&self, key: Key) -> Option<u32> {
+        let seen = self.heads.each_ref().map(load);
+        self.find(&seen, Tag::of(key)).map(|(_, head)| head.weight())
     }
 
     fn places(&self) -> impl Iterator<Item = Place<'_>> {

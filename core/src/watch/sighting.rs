@@ -12,14 +12,24 @@ pub struct Sighting {
     pub(super) refused: bool,
     pub(super) origin: Option<Origin>,
     pub(super) hint: Option<Key>,
-    pub(super) forged: Option<Key>,
+    pub(super) forged: bool,
+    pub(super) credential: Option<Key>,
     pub(super) internal: bool,
 }
 
 impl Sighting {
     /// A request that was refused.
     pub const fn refused(key: Key, now: Nanos) -> Self {
-        Self { key, now, refused: true, origin: None, hint: None, forged: None, internal: false }
+        Self {
+            key,
+            now,
+            refused: true,
+            origin: None,
+            hint: None,
+            forged: false,
+            credential: None,
+            internal: false,
+        }
     }
 
     /// A request that passed, of a caller that has used at least 80 % of its limit.
@@ -59,7 +69,12 @@ impl Sighting {
     /// It presented a credential that is no secret of ours; a keyed hash of that, of which 24 values are told apart. Say
     /// it only of a field that nobody but own services has a use for: users' own tokens are not forged.
     pub const fn forged(self, credential: Key) -> Self {
-        Self { forged: Some(credential), ..self }
+        Self { forged: true, credential: Some(credential), ..self }
+    }
+
+    /// The same, where the credential is not looked at: it counts in the share of false ones and not in the distinct ones.
+    pub const fn forged_alike(self) -> Self {
+        Self { forged: true, ..self }
     }
 
     /// It asked for a route that is there for own services alone.

@@ -366,3 +366,28 @@ fn a_route_that_no_path_or_each_begins_with_is_told() {
         assert!(error.contains("such as /internal/"), "{error}");
     }
 }
+
+// A flood of refusals costs little each, and a crowd that joins it late is seen all the same.
+#[test]
+fn late_refusals_are_looked_at_now_and_then() {
+    let (gate, _) = limited(5);
+    let gate = gate.build().unwrap();
+    for _ in 0..10_000 {
+        ask(
+            &gate,
+            "203.0.113.7",
+            "/",
+            &[("user-agent", "scrape/1.0"), ("x-internal-token", "one and the same")],
+        );
+    }
+    let report = gate.throttled();
+    let caller = seen(&report.callers, "203.0.113.7");
+    assert_eq!((caller.callers, caller.credentials), (1, 1));
+    // Every one of them counts.
+    assert_eq!((caller.refused, caller.forged, caller.sightings), (9_995, 9_997, 9_997));
+    for request in 0..10_000 {
+        ask(&gate, "203.0.113.7", "/", &[("user-agent", &format!("agent {}", request % 37))]);
+    }
+    let report = gate.throttled();
+    assert!((25..=50).contains(&seen(&report.callers, "203.0.113.7").callers), "{report:#?}");
+}
