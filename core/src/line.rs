@@ -172,8 +172,11 @@ impl<'t> Candidates<'t> {
                 fence(Ordering::SeqCst);
             }
             for other in 0..PLACES {
+                if other == place {
+                    continue;
+                }
                 let word = Slot::of(self.lines[other / WAYS], other).load();
-                if !word.belongs_to(self.tag) || other == place {
+                if !word.belongs_to(self.tag) {
                     continue;
                 }
                 if !word.is_claim() || other < place {

@@ -15,10 +15,12 @@ use crate::word::Word;
 mod caller;
 mod overflow;
 pub(crate) mod storage;
+mod words;
 
 use caller::Caller;
 pub use overflow::Overflow;
 use storage::Lines;
+use words::{is_free, least_charged, settle};
 
 /// Lines of words under one rule.
 pub(crate) struct Table<S, R> {
@@ -452,47 +454,6 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         self.counters.add(Count::Refused);
         Verdict::Refused(Refusal::new(request.rule.limit(), retry_after, reason))
     }
-}
-
-/// Brings a word that lies ahead of the clock to now: its owner would, but may never come back. A claim is withdrawn,
-/// since its time can't be changed; whoever wanted to commit it starts again.
-fn settle(rule: &impl Arithmetic, slot: Slot<'_>, word: Word, at: Moment) {
-    let state = rule.settled(word.state(), at);
-    if state != word.state() && !word.is_empty() {
-        slot.swap(word, if word.is_claim() { Word::residue(state) } else { word.with_state(state) });
-    }
-}
-
-/// Whether any claim may be written over a word.
-#[inline]
-fn is_free(rule: &impl Arithmetic, word: Word, at: Moment) -> bool {
-    if word.is_of_a_claim() {
-        return is_claim_over(rule, word, at);
-    }
-    word.is_empty() || rule.is_over(word.state(), at)
-}
-
-/// The same of a claim, or of what it left.
-#[cold]
-fn is_claim_over(rule: &impl Arithmetic, word: Word, at: Moment) -> bool {
-    if word.is_claim() {
-        rule.is_dead(word.state(), at)
-    } else {
-        rule.is_reusable(word.state(), at) || rule.is_over(word.state(), at)
-    }
-}
-
-/// The word that an overflow takes: no claim, the least charged, and of equals one that is nobody's.
-fn least_charged(rule: &impl Arithmetic, seen: &[Word; PLACES], at: Moment) -> Option<(Place, Word)> {
-    let mut least = None;
-    let mut least_rank = u64::MAX;
-    for (place, &word) in seen.iter().enumerate() {
-        let rank = rule.weight(word.state(), at) * 2 + u64::from(!word.is_residue());
-        if rank < least_rank && !word.is_claim() {
-            (least, least_rank) = (Some((place, word)), rank);
-        }
-    }
-    least
 }
 
 /// What one decision is about.

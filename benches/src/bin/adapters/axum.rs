@@ -24,6 +24,9 @@ pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         ("bare", of(apps::axum(), 200)),
         ("tollgate, all fields", of(ours(gate_with_all_fields(limit)?), work.status())),
     ];
+    for (name, floor) in work.floors() {
+        contestants.push((name, of(apps::axum().layer(floor), work.status())));
+    }
     if work != Work::Exempt {
         let default = ours(gate(limit).build()?.into());
         let no_fields = ours(gate(limit).rate_limit_fields(false).build()?.into());

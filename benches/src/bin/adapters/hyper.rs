@@ -23,6 +23,13 @@ pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         timed(requests, |_| answered(&service, request(work)) == Some(200))
     };
     let mut contestants: Vec<Contestant<'_>> = vec![("bare", Box::new(bare))];
+    for (name, floor) in work.floors() {
+        let round = move || {
+            let service = floor.wrap(service_fn(apps::hyper::<Empty<Bytes>>));
+            timed(requests, |_| answered(&service, request(work)) == Some(work.status()))
+        };
+        contestants.push((name, Box::new(round)));
+    }
     for (name, gate) in gates {
         let tollgate = Tollgate::new(gate);
         let mut is_first = true;

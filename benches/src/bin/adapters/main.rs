@@ -9,6 +9,7 @@ use std::error::Error;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use benches::floor::Floor;
 use benches::rounds::{Contestant, interleaved, median};
 use benches::sheet::Sheet;
 use clap::Parser;
@@ -97,6 +98,19 @@ impl Work {
     /// Of whoever is to be refused, each address has used its one request beforehand.
     fn limit(self) -> u32 {
         if self == Self::Refused { 1 } else { benches::apps::GENEROUS }
+    }
+
+    /// The least that a layer can cost which does the like.
+    fn floors(self) -> Vec<(&'static str, Floor)> {
+        match self {
+            Self::Admitted => vec![
+                ("a layer that does nothing", Floor::Passes(0)),
+                ("one that adds two ready fields", Floor::Passes(2)),
+                ("one that adds five ready fields", Floor::Passes(5)),
+            ],
+            Self::Refused => vec![("a layer with a ready refusal", Floor::Refused)],
+            Self::Exempt => vec![("a layer that does nothing", Floor::Passes(0))],
+        }
     }
 
     /// The status that the limiter or the application answers with.
