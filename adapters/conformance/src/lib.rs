@@ -63,7 +63,9 @@ pub use rule::Rule;
 pub use run::{conform, run};
 pub use scene::Scene;
 
-/// The examples of the guide, which are for all adapters.
+/// The examples of the guides that are for all adapters, or for actix-web.
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/getting-started.md")]
+#[doc = include_str!("../../../docs/moving-from-actix.md")]
 #[doc = include_str!("../../../docs/watching.md")]
-struct Guide;
+struct Guides;

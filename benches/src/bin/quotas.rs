@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, quota) in QUOTAS {
         let admitted = admitted(quota, &greedy())?;
         let line = |count: fn(&[u64], u64) -> usize| {
-            let points = (0..=SHOWN).map(|second| (seconds(second), number(count(&admitted, second * SECOND))));
+            let points =
+                (0..=SHOWN).map(|second| (seconds(second), number(count(&admitted, second * SECOND))));
             Line { name, points: points.collect() }
         };
         all.push(line(until));
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Panel {
             title: "Admitted since the first request",
             x: seconds(),
-            y: Axis::new("requests", 0.0..1_200.0),
+            y: Axis::new("requests", 0.0..1_300.0),
             lines: all,
             legend: Legend::UpperLeft,
         },
@@ -84,7 +85,10 @@ fn even() -> Vec<u64> {
 
 /// Eighty within a second for every third of a minute, 240 a minute: a page and what belongs to it.
 fn pages() -> Vec<u64> {
-    (0..LONG).step_by(20_000_000_000).flat_map(|page| (0..80).map(move |part| page + part * 12_500_000)).collect()
+    (0..LONG)
+        .step_by(20_000_000_000)
+        .flat_map(|page| (0..80).map(move |part| page + part * 12_500_000))
+        .collect()
 }
 
 /// How many were admitted up to a time.
