@@ -58,8 +58,9 @@
 //! [Behind a proxy](https://github.com/tollgate-rs/tollgate/blob/main/docs/behind-a-proxy.md).
 //!
 //! # Cost
-//! A decision is one allocation, which its clones share, and no lock. With a framework a request costs 0.3 to 0.7 µs more,
-//! of which each field that a response carries is about 0.1 µs. Memory is 8 bytes for each caller of
+//! A decision is one allocation, which its clones share, and no lock. With a framework that is a fraction of a microsecond
+//! beside the request's own work, most of it for the fields that a response carries:
+//! [BENCHMARKS](https://github.com/tollgate-rs/tollgate/blob/main/docs/BENCHMARKS.md). Memory is 8 bytes for each caller of
 //! [`GateBuilder::capacity`], for each of its policies, and 32 KiB for the list of throttled callers.
 //!
 //! # Trade-offs
