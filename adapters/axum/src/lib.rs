@@ -31,10 +31,6 @@ pub use tollgate_proxy_protocol::{
 /// The examples of the repository's README and guides are compiled with the documentation's; one needs the feature.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-#[doc = include_str!("../../../docs/choosing-a-quota.md")]
 #[doc = include_str!("../../../docs/moving.md")]
-#[doc = include_str!("../../../docs/moving-from-express-rate-limit.md")]
-#[doc = include_str!("../../../docs/own-services.md")]
-#[doc = include_str!("../../../docs/sizing.md")]
 #[cfg_attr(feature = "proxy-protocol", doc = include_str!("../../../docs/behind-a-proxy.md"))]
 struct Guides;

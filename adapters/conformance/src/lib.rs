@@ -63,9 +63,14 @@ pub use rule::Rule;
 pub use run::{conform, run};
 pub use scene::Scene;
 
-/// The examples of the guides that are for all adapters, or for actix-web.
+/// The examples of the guides that are for all adapters, or for actix-web. (Others are in the crates whose features or
+/// dependencies they need.)
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/choosing-a-quota.md")]
 #[doc = include_str!("../../../docs/getting-started.md")]
 #[doc = include_str!("../../../docs/moving-from-actix.md")]
+#[doc = include_str!("../../../docs/moving-from-express-rate-limit.md")]
+#[doc = include_str!("../../../docs/own-services.md")]
+#[doc = include_str!("../../../docs/sizing.md")]
 #[doc = include_str!("../../../docs/watching.md")]
 struct Guides;
