@@ -106,8 +106,10 @@ impl Panel<'_> {
             .draw()?;
         for (line, color) in self.lines.iter().zip(COLORS) {
             let style = ShapeStyle { color: color.to_rgba(), filled: true, stroke_width: 2 };
+            // Dots where there are few of them.
+            let size = if line.points.len() > MOST_DOTS { 0 } else { 3 };
             chart
-                .draw_series(LineSeries::new(line.points.iter().copied(), style).point_size(3))?
+                .draw_series(LineSeries::new(line.points.iter().copied(), style).point_size(size))?
                 .label(line.name)
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         }
@@ -150,6 +152,8 @@ const WIDTH: u32 = 560;
 const HEIGHT: u32 = 400;
 /// Of the title above all panels.
 const TITLE: u32 = 40;
+
+const MOST_DOTS: usize = 40;
 
 /// Told apart by people who see some colours alike (Okabe and Ito's, without yellow).
 const COLORS: [RGBColor; 6] = [

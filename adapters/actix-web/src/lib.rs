@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(doctest, doc = include_str!("../../../docs/moving-from-actix.md"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod middleware;
 mod request;

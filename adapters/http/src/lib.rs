@@ -6,6 +6,9 @@
 //! returns integers and short fixed strings, and so serves frameworks that speak version 0.2 of the crate `http`
 //! and those that speak 1.x. An adapter translates types; it holds no arithmetic and no header logic.
 //!
+//! # Needs
+//! `std`, threads and a monotonic clock. No runtime, and neither a version of the crate `http` nor a framework.
+//!
 //! # Example
 //! What an adapter does with a request, and what an application does once, when it starts:
 //! ```
@@ -54,10 +57,33 @@
 //! them and whom to trust: [`GateBuilder::source`], and the guide
 //! [Behind a proxy](https://github.com/tollgate-rs/tollgate/blob/main/docs/behind-a-proxy.md).
 //!
+//! # Cost
+//! A decision is one allocation, which its clones share, and no lock. With a framework that is a fraction of a microsecond
+//! beside the request's own work, most of it for the fields that a response carries:
+//! [BENCHMARKS](https://github.com/tollgate-rs/tollgate/blob/main/docs/BENCHMARKS.md). Memory is 8 bytes for each caller of
+//! [`GateBuilder::capacity`], for each of its policies, and 32 KiB for the list of throttled callers.
+//!
+//! # Trade-offs
+//! - Counts are in memory: each process has its own, and a restart begins anew.
+//! - Settings are checked when the gate is built and then stand, but for [`Gate::set_mode`] and [`Gate::set_quota`].
+//! - Only the field that was chosen names callers, and only in the ways that [`Source`] has.
+//!
+//! # References
+//! RFC 6585 (429), RFC 9110 (`Retry-After`, challenges), RFC 9457 (problem details), RFC 9651 (structured fields), RFC 7239
+//! (`Forwarded`), draft-ietf-httpapi-ratelimit-headers-10, and
+//! [DESIGN](https://github.com/tollgate-rs/tollgate/blob/main/docs/DESIGN.md).
+//!
+//! # Features
+//! - `http-1`: `v1`, for adapters of frameworks that speak version 1 of the crate `http`.
+//! - `metrics`: `GateBuilder::metrics`, through the facade of that name.
+//! - `report`: `Gate::report_answer`, who is being throttled, as JSON and as a page.
+//!
 //! # Not here
 //! Waiting until a request is admitted. A server that lets the refused wait holds a connection for each, which is what
 //! an attacker wants; it answers when to come back instead. A client or a worker that limits itself has
 //! [`Refusal::retry_after`] to sleep for.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod answer;
 mod builder;
@@ -112,3 +138,8 @@ pub use tollgate::{
     Verdict,
 };
 pub use watching::{Addresses, Held, Report, Throttled};
+
+/// The README's examples are compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
