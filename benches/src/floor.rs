@@ -99,7 +99,7 @@ impl<F: Future<Output = Result<Response<R>, E>>, R: From<Bytes>, E> Future for A
             None => Ok(refused()),
         };
         Poll::Ready(result.map(|mut response| {
-            for (name, value) in FIELDS.iter().take(*this.fields) {
+            for (name, value) in READY.iter().take(*this.fields) {
                 response.headers_mut().append(name, value.clone());
             }
             response
@@ -113,11 +113,21 @@ fn refused<R: From<Bytes>>() -> Response<R> {
     response
 }
 
-/// Fields of a gate's, with names and values that nothing need be done for.
-static FIELDS: [(HeaderName, HeaderValue); 5] = [
-    (HeaderName::from_static("ratelimit-policy"), HeaderValue::from_static("\"default\";q=300;w=60")),
-    (HeaderName::from_static("ratelimit"), HeaderValue::from_static("\"default\";r=299;t=60")),
-    (HeaderName::from_static("x-ratelimit-limit"), HeaderValue::from_static("300")),
-    (HeaderName::from_static("x-ratelimit-remaining"), HeaderValue::from_static("299")),
-    (HeaderName::from_static("x-ratelimit-reset"), HeaderValue::from_static("60")),
+/// Fields of a gate's.
+pub const FIELDS: [(&str, &str); 5] = [
+    ("ratelimit-policy", "\"default\";q=300;w=60"),
+    ("ratelimit", "\"default\";r=299;t=60"),
+    ("x-ratelimit-limit", "300"),
+    ("x-ratelimit-remaining", "299"),
+    ("x-ratelimit-reset", "60"),
 ];
+
+/// The same, with names and values that nothing need be done for.
+static READY: [(HeaderName, HeaderValue); FIELDS.len()] = {
+    let [a, b, c, d, e] = FIELDS;
+    [ready(a), ready(b), ready(c), ready(d), ready(e)]
+};
+
+const fn ready((name, value): (&'static str, &'static str)) -> (HeaderName, HeaderValue) {
+    (HeaderName::from_static(name), HeaderValue::from_static(value))
+}

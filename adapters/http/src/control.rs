@@ -64,6 +64,7 @@ impl Gate {
     }
 
     /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle).
+    #[inline]
     pub(crate) fn settle_decision(
         &self,
         decision: &Decision,

@@ -76,19 +76,34 @@ impl Member<'_> {
         let reset = self.more_in.unwrap_or_default().whole_secs_up();
         [number(self.limit.into()), number(self.remaining.into()), number(reset)]
     }
+
+    /// The share of the limit that remains, in 2⁻³² of it.
+    fn share(&self) -> u64 {
+        (u64::from(self.remaining) << 32) / u64::from(self.limit.max(1))
+    }
 }
 
 impl Fields {
     /// The fields of a gate with these policies.
-    pub(crate) fn new(styles: Styles, policies: &Bytes, standings: &[Member<'_>]) -> Self {
+    pub(crate) fn new<'m>(
+        styles: Styles,
+        policies: &Bytes,
+        standings: impl IntoIterator<Item = Member<'m>>,
+    ) -> Self {
         let Styles { draft, legacy } = styles;
-        let share =
-            |member: &&Member<'_>| (u64::from(member.remaining) << 32) / u64::from(member.limit.max(1));
-        let closest = || standings.iter().min_by_key(share);
+        let (mut list, mut closest) = (List::new(), None::<Member<'_>>);
+        for member in standings {
+            if draft {
+                member.list(&mut list);
+            }
+            if legacy && closest.as_ref().is_none_or(|closest| member.share() < closest.share()) {
+                closest = Some(member);
+            }
+        }
         Self {
             policies: if draft { policies.clone() } else { Bytes::new() },
-            standings: if draft { list(standings) } else { Bytes::new() },
-            legacy: if legacy { closest().map(Member::legacy) } else { None },
+            standings: Bytes::copy_from_slice(list.as_bytes()),
+            legacy: closest.as_ref().map(Member::legacy),
         }
     }
 
@@ -140,23 +155,43 @@ impl Fields {
     }
 }
 
-/// The members, separated.
-fn list(members: &[Member<'_>]) -> Bytes {
-    let mut list = List::new();
-    for member in members {
-        member.list(&mut list);
-    }
-    Bytes::copy_from_slice(list.as_bytes())
-}
-
 fn push(list: &mut List, text: &str) {
     let pushed = list.push_str(text);
     debug_assert!(pushed.is_ok(), "{text} does not fit");
 }
 
-fn number(number: u64) -> Bytes {
-    Bytes::copy_from_slice(itoa::Buffer::new().format(number).as_bytes())
+/// A number's digits, which most of the time need no memory.
+pub(crate) fn number(number: u64) -> Bytes {
+    match usize::try_from(number) {
+        Ok(small) if small < SMALL => {
+            let digits = if small < 10 {
+                1
+            } else if small < 100 {
+                2
+            } else {
+                3
+            };
+            Bytes::from_static(&DIGITS[small][3 - digits..])
+        }
+        _ => Bytes::copy_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+    }
 }
+
+/// Numbers below this have three digits at most.
+const SMALL: usize = 1_000;
+
+/// Theirs, with zeros in front.
+static DIGITS: [[u8; 3]; SMALL] = {
+    let (mut all, mut number) = ([[b'0'; 3]; SMALL], 0);
+    while number < SMALL {
+        let digits = &mut all[number];
+        digits[0] += (number / 100) as u8;
+        digits[1] += (number / 10 % 10) as u8;
+        digits[2] += (number % 10) as u8;
+        number += 1;
+    }
+    all
+};
 
 /// What a gate has written is text.
 fn text(value: &Bytes) -> &str {
@@ -193,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_as_formatted() {
+        for told in (0..2_000).chain([u64::from(u32::MAX), u64::MAX]) {
+            assert_eq!(number(told), told.to_string());
+        }
+    }
+
+    fn list<const N: usize>(members: [Member<'_>; N]) -> String {
+        let styles = Styles { draft: true, legacy: false };
+        Fields::new(styles, &Bytes::new(), members).rate_limit().to_owned()
+    }
+
+    #[test]
     fn members_are_as_formatted() {
         let name = "n".repeat(32);
         let waits = [None, Some(Nanos::ZERO), Some(Nanos::from_millis(1_001)), Some(Nanos(u64::MAX))];
@@ -203,9 +250,9 @@ mod tests {
             let t = more_in.map_or(String::new(), |wait| format!(";t={}", wait.0.div_ceil(1_000_000_000)));
             let expected = format!("\"{policy}\";r={remaining}{t}");
             let member = || Member { policy, limit: u32::MAX, remaining, more_in };
-            assert_eq!(text(&list(&[member()])), expected);
-            let all = list(&[member(), member(), member(), member()]);
-            assert_eq!(text(&all), [&*expected; MOST_POLICIES].join(", "));
+            assert_eq!(list([member()]), expected);
+            let all = list([member(), member(), member(), member()]);
+            assert_eq!(all, [&*expected; MOST_POLICIES].join(", "));
             let reset = more_in.map_or(0, |wait| wait.0.div_ceil(1_000_000_000)).to_string();
             let legacy = member().legacy();
             assert_eq!([0, 1, 2].map(|at| text(&legacy[at])), ["4294967295", &remaining.to_string(), &reset]);

@@ -36,6 +36,7 @@ impl Permit {
     /// never settled, because its client went away, stays charged.
     ///
     /// [`GateBuilder::refund_inner_refusals`]: crate::GateBuilder::refund_inner_refusals
+    #[inline]
     pub fn settle(self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
         self.gate.settle_decision(&self.decision, status, inner)
     }

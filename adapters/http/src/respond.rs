@@ -12,7 +12,6 @@ use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
 use crate::name::FieldName;
-use crate::policy::MOST_POLICIES;
 use crate::request::RequestFields;
 use crate::tier::IN_FLIGHT;
 
@@ -53,8 +52,7 @@ impl Gate {
                         more_in: Some(more_in).filter(|_| remaining < standing.limit),
                     }
                 });
-                let members: heapless::Vec<_, MOST_POLICIES> = members.collect();
-                Some(Fields::new(self.styles, list, &members))
+                Some(Fields::new(self.styles, list, members))
             }
             Outcome::Refused { by, refusal, remaining } => {
                 let policy = match by {
@@ -63,7 +61,7 @@ impl Gate {
                 };
                 let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
                 let member = Member { policy, limit: refusal.limit, remaining: *remaining, more_in };
-                Some(Fields::new(self.styles, list, &[member]))
+                Some(Fields::new(self.styles, list, [member]))
             }
         }
     }

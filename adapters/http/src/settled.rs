@@ -29,6 +29,7 @@ impl Settled {
 impl Permit {
     /// [Settles](Self::settle) a request with its response's status, and with the decision of a gate further `inside` that the
     /// response carries.
+    #[inline]
     pub fn settle_with(self, status: u16, inside: Option<&Decision>) -> Settled {
         let over = self.decision().is_over_limit() && inside.is_none();
         let over = over.then(|| self.decision().clone());

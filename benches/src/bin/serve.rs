@@ -1,17 +1,20 @@
 //! The application behind a real socket, for a load generator on the same machine: `serve axum`, or `serve axum --gate`
-//! with ours before it. One thread serves. `ci/wrk` starts them.
+//! with ours before it, or `--floor` with the least that a layer can be which adds two fields. One thread serves. `ci/wrk` starts them.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use actix_web::middleware::DefaultHeaders;
 use actix_web::{App, HttpServer, web};
 use benches::apps;
+use benches::floor::{FIELDS, Floor};
 use clap::{Parser, ValueEnum};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tollgate_axum::{Gate, Quota};
+use tollgate_hyper::Tollgate;
 
 /// Answers every request with two bytes.
 #[derive(Parser)]
@@ -21,6 +24,9 @@ struct Arguments {
     /// With ours before the application, on its default settings but for the limit.
     #[arg(long)]
     gate: bool,
+    /// With a layer before the application that adds two ready fields, and decides nothing.
+    #[arg(long, conflicts_with = "gate")]
+    floor: bool,
     /// Where to listen; port 0 is any that is free, and the first line of output says which.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -33,77 +39,84 @@ enum Framework {
     ActixWeb,
 }
 
+/// What is before the application.
+enum Before {
+    Nothing,
+    Floor,
+    Gate(Arc<Gate>),
+}
+
+/// The layer that adds two ready fields.
+const FLOOR: Floor = Floor::Passes(2);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     // So much that one address is admitted all the time.
     let quota = Quota::new(4_000_000, tollgate_axum::Nanos::from_secs(10));
-    let gate = arguments.gate.then(|| Gate::builder(quota).build().map(Arc::new)).transpose()?;
+    let before = match arguments {
+        Arguments { gate: true, .. } => Before::Gate(Gate::builder(quota).build()?.into()),
+        Arguments { floor: true, .. } => Before::Floor,
+        _ => Before::Nothing,
+    };
     let listener = TcpListener::bind(arguments.listen)?;
     println!("listening on {}", listener.local_addr()?);
     match arguments.framework {
-        Framework::ActixWeb => serve_actix_web(listener, gate),
+        Framework::ActixWeb => serve_actix_web(listener, before),
         framework => {
             listener.set_nonblocking(true)?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 match framework {
-                    Framework::Axum => serve_axum(listener, gate).await,
-                    _ => serve_hyper(listener, gate).await,
+                    Framework::Axum => serve_axum(listener, before).await,
+                    _ => serve_hyper(listener, before).await,
                 }
             })
         }
     }
 }
 
-async fn serve_axum(
-    listener: tokio::net::TcpListener,
-    gate: Option<Arc<Gate>>,
-) -> Result<(), Box<dyn Error>> {
-    let app = match gate {
-        Some(gate) => apps::axum().layer(tollgate_axum::TollgateLayer::new(gate)),
-        None => apps::axum(),
+async fn serve_axum(listener: tokio::net::TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
+    let app = match before {
+        Before::Nothing => apps::axum(),
+        Before::Floor => apps::axum().layer(FLOOR),
+        Before::Gate(gate) => apps::axum().layer(tollgate_axum::TollgateLayer::new(gate)),
     };
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
     Ok(())
 }
 
-async fn serve_hyper(
-    listener: tokio::net::TcpListener,
-    gate: Option<Arc<Gate>>,
-) -> Result<(), Box<dyn Error>> {
-    let tollgate = gate.map(tollgate_hyper::Tollgate::new);
+async fn serve_hyper(listener: tokio::net::TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).pipeline_flush(true);
     loop {
         let (stream, peer) = listener.accept().await?;
         let (io, service) = (TokioIo::new(stream), service_fn(apps::hyper));
-        match &tollgate {
-            Some(tollgate) => {
-                tokio::spawn(server.serve_connection(io, tollgate.wrap(service, Some(peer.ip()))));
-            }
-            None => {
+        match &before {
+            Before::Nothing => drop(tokio::spawn(server.serve_connection(io, service))),
+            Before::Floor => drop(tokio::spawn(server.serve_connection(io, FLOOR.wrap(service)))),
+            Before::Gate(gate) => {
+                let service = Tollgate::new(Arc::clone(gate)).wrap(service, Some(peer.ip()));
                 tokio::spawn(server.serve_connection(io, service));
             }
         }
     }
 }
 
-fn serve_actix_web(listener: TcpListener, gate: Option<Arc<Gate>>) -> Result<(), Box<dyn Error>> {
-    // Without a gate there is no middleware: actix-web's types differ then, so there are two servers.
-    let served = match gate {
-        Some(gate) => {
-            let app = move || {
-                App::new()
-                    .wrap(tollgate_actix_web::Tollgate::new(gate.clone()))
-                    .route("/", web::get().to(apps::actix_web))
-            };
-            HttpServer::new(app).workers(1).listen(listener)?.run()
+fn serve_actix_web(listener: TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
+    // The application's type depends on what is before it, so there are three servers.
+    let app = || App::new().route("/", web::get().to(apps::actix_web));
+    let served = match before {
+        Before::Nothing => HttpServer::new(app).workers(1).listen(listener)?.run(),
+        Before::Floor => {
+            let [one, other, ..] = FIELDS;
+            let fields = move || DefaultHeaders::new().add(one).add(other);
+            HttpServer::new(move || app().wrap(fields())).workers(1).listen(listener)?.run()
         }
-        None => HttpServer::new(|| App::new().route("/", web::get().to(apps::actix_web)))
-            .workers(1)
-            .listen(listener)?
-            .run(),
+        Before::Gate(gate) => {
+            let tollgate = tollgate_actix_web::Tollgate::new(gate);
+            HttpServer::new(move || app().wrap(tollgate.clone())).workers(1).listen(listener)?.run()
+        }
     };
     actix_web::rt::System::new().block_on(served)?;
     Ok(())

@@ -1,5 +1,4 @@
 use std::error::Error;
-use std::time::Duration;
 
 use actix_extensible_rate_limit::RateLimiter;
 use actix_extensible_rate_limit::backend::SimpleInputFunctionBuilder;
@@ -9,7 +8,7 @@ use actix_web::dev::{Service, ServiceResponse};
 use actix_web::rt::System;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, web};
-use benches::apps::{self, SECRET, gate, gate_with_all_fields, peer};
+use benches::apps::{self, SECRET, WINDOW, gate, gate_with_all_fields, peer};
 use benches::rounds::{Contestant, timed};
 use tollgate_actix_web::Tollgate;
 
@@ -44,8 +43,7 @@ async fn contest(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         let no_fields = ours(gate(limit).rate_limit_fields(false).build()?.into()).await;
         contestants.push(("tollgate, default fields", of(default, work.status())));
         contestants.push(("tollgate, no fields", of(no_fields, work.status())));
-        let hour = Duration::from_hours(1);
-        let input = || SimpleInputFunctionBuilder::new(hour, limit.into()).peer_ip_key().build();
+        let input = || SimpleInputFunctionBuilder::new(WINDOW, limit.into()).peer_ip_key().build();
         let builder = || RateLimiter::builder(InMemoryBackend::builder().build(), input());
         let with = init_service(app().wrap(builder().add_headers().build())).await;
         let without = init_service(app().wrap(builder().build())).await;

@@ -1,6 +1,5 @@
 use std::error::Error;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -33,7 +32,7 @@ pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         contestants.push(("tollgate, default fields", of(default, work.status())));
         contestants.push(("tollgate, no fields", of(no_fields, work.status())));
         let mut builder = GovernorConfigBuilder::default();
-        let period = Duration::from_hours(1) / limit;
+        let period = benches::apps::WINDOW / limit;
         let theirs = builder.period(period).burst_size(limit);
         let without = theirs.finish().ok_or("tower_governor takes no limit of 0")?;
         let with = theirs.use_headers().finish().ok_or("tower_governor takes no limit of 0")?;
