@@ -182,12 +182,15 @@ const SMALL: usize = 1_000;
 
 /// Theirs, with zeros in front.
 static DIGITS: [[u8; 3]; SMALL] = {
-    let (mut all, mut number) = ([[b'0'; 3]; SMALL], 0);
+    let mut all = [[b'0'; 3]; SMALL];
+    let mut number = 1;
     while number < SMALL {
-        let digits = &mut all[number];
-        digits[0] += (number / 100) as u8;
-        digits[1] += (number / 10 % 10) as u8;
-        digits[2] += (number % 10) as u8;
+        let [hundreds, tens, ones] = all[number - 1];
+        all[number] = match (tens, ones) {
+            (b'9', b'9') => [hundreds + 1, b'0', b'0'],
+            (_, b'9') => [hundreds, tens + 1, b'0'],
+            _ => [hundreds, tens, ones + 1],
+        };
         number += 1;
     }
     all
