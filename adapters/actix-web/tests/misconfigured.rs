@@ -3,11 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use actix_web::dev::Service;
 use actix_web::test::{TestRequest, init_service};
@@ -15,38 +14,11 @@ use actix_web::{App, HttpServer, web};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tollgate_actix_web::{Decided, Gate, Mode, Quota, RequireInternal, Tollgate};
+use tollgate_conformance::{Log, TOKEN};
 
-const TOKEN: &str = "the-internal-token-of-32-bytes..";
-
-/// A log that can be read.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::Write::write(&mut *self.0.lock().unwrap(), bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What all threads log. Each test looks for what no other logs.
-fn log() -> &'static Log {
-    static LOG: OnceLock<Log> = OnceLock::new();
-    LOG.get_or_init(|| {
-        let log = Log::default();
-        let writer = log.clone();
-        tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).init();
-        log
-    })
-}
-
-impl Log {
-    fn count(&self, text: &str) -> usize {
-        String::from_utf8_lossy(&self.0.lock().unwrap()).matches(text).count()
-    }
+/// How often something was logged. Each test looks for what no other logs.
+fn count(log: &Log, text: &str) -> usize {
+    log.read().matches(text).count()
 }
 
 fn gate(mode: Mode) -> Arc<Gate> {
@@ -81,28 +53,28 @@ impl Unix {
 // Abuse 32: a missing peer address is a 500 that names the fix.
 #[tokio::test]
 async fn without_a_peer_the_answer_is_500_and_the_log_names_the_fix() {
-    let log = log();
+    let log = Log::of_all_threads();
     let server = Unix::serve("no-peer", &gate(Mode::Enforce), Tollgate::clone);
     for _ in 0..3 {
         let answer = server.get("x-forwarded-for: 203.0.113.7\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
         assert!(!answer.contains("HttpServer"), "callers are told nothing: {answer}");
     }
-    assert_eq!(log.count("Answered with 500, like others"), 1, "once a minute");
-    assert!(log.count("serve on a TCP address (`HttpServer::bind`)") >= 1);
+    assert_eq!(count(log, "Answered with 500, like others"), 1, "once a minute");
+    assert!(count(log, "serve on a TCP address (`HttpServer::bind`)") >= 1);
     let own = server.get(&format!("x-internal-token: {TOKEN}\r\n")).await;
     assert!(own.starts_with("HTTP/1.1 200 "), "whoever is not counted needs no address: {own}");
 }
 
 #[tokio::test]
 async fn without_a_peer_shadow_mode_passes_everybody_uncounted_and_says_so() {
-    let log = log();
+    let log = Log::of_all_threads();
     let server = Unix::serve("shadow", &gate(Mode::Shadow), Tollgate::clone);
     for _ in 0..9 {
         let answer = server.get("").await;
         assert!(answer.starts_with("HTTP/1.1 200 ") && !answer.contains("ratelimit"), "{answer}");
     }
-    assert_eq!(log.count("Passed uncounted, in shadow mode"), 1);
+    assert_eq!(count(log, "Passed uncounted, in shadow mode"), 1);
 }
 
 #[tokio::test]
@@ -118,7 +90,7 @@ async fn who_is_counted_by_something_else_needs_no_peer() {
 
 #[actix_web::test]
 async fn without_the_middleware_the_extractor_is_500_and_the_log_names_the_fix() {
-    let log = log();
+    let log = Log::of_all_threads();
     let maybe = |decided: Option<Decided>| async move { decided.is_some().to_string() };
     let routes = move |config: &mut web::ServiceConfig| {
         let decided = web::get().to(|_: Decided| async { "decided" });
@@ -130,9 +102,9 @@ async fn without_the_middleware_the_extractor_is_500_and_the_log_names_the_fix()
     };
     let app = init_service(App::new().configure(routes)).await;
     assert_eq!(app.call(request("/maybe")).await.unwrap().status(), 200);
-    assert_eq!(log.count("put `Tollgate` around its route"), 0, "whoever may do without asks nothing wrong");
+    assert_eq!(count(log, "put `Tollgate` around its route"), 0, "whoever may do without asks nothing wrong");
     assert_eq!(app.call(request("/")).await.unwrap().status(), 500);
-    assert_eq!(log.count("put `Tollgate` around its route"), 1);
+    assert_eq!(count(log, "put `Tollgate` around its route"), 1);
     let with = init_service(App::new().configure(routes).wrap(Tollgate::new(gate(Mode::Enforce)))).await;
     assert_eq!(with.call(request("/")).await.unwrap().status(), 200);
     let body = actix_web::test::call_and_read_body(&with, request("/maybe")).await;
@@ -141,12 +113,12 @@ async fn without_the_middleware_the_extractor_is_500_and_the_log_names_the_fix()
 
 #[actix_web::test]
 async fn without_a_gate_the_guard_is_500_and_the_log_names_the_fix() {
-    let log = log();
+    let log = Log::of_all_threads();
     let hello = |RequireInternal(service): RequireInternal| async move { service.to_string() };
     // The mistake: an `Arc` in `Data`, which is one itself.
     let app = App::new().app_data(web::Data::new(gate(Mode::Enforce))).route("/", web::get().to(hello));
     let request = TestRequest::default().insert_header(("x-internal-token", TOKEN)).to_request();
     let response = init_service(app).await.call(request).await.unwrap();
     assert_eq!(response.status(), 500);
-    assert_eq!(log.count("add `.app_data(web::Data::from(gate))`"), 1);
+    assert_eq!(count(log, "add `.app_data(web::Data::from(gate))`"), 1);
 }

@@ -15,6 +15,7 @@ mod fields;
 mod guards;
 mod handlers;
 mod identities;
+mod incident;
 mod limits;
 mod nested;
 mod outcomes;
@@ -27,6 +28,7 @@ mod wire;
 /// All cases, in the table's order.
 pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     [
+        incident::CASES,
         budgets::CASES,
         concurrency::CASES,
         fields::CASES,

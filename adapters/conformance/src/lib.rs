@@ -24,6 +24,7 @@ pub use app::{App, OWN_FIELDS, TOKEN, tell};
 pub use caller::{Caller, HEADER, Received, five};
 pub use case::Case;
 pub use cases::CASES;
+pub use log::Log;
 pub use report::{Outcome, Report};
 pub use rule::Rule;
 pub use run::{conform, run};

@@ -11,7 +11,7 @@ use crate::adapter::{Adapter, Lack};
 use crate::case::Case;
 use crate::cases::CASES;
 use crate::caught::{THREADS, caught};
-use crate::log;
+use crate::log::Log;
 use crate::report::{Outcome, Report};
 use crate::stage::{Serving, Stage};
 
@@ -46,7 +46,7 @@ pub fn run<A: Adapter>(adapter: A) -> Report {
     for Lack { case, .. } in A::LACKS {
         assert!(CASES.iter().any(|known| known.name == *case), "no case is called {case}");
     }
-    log::begin();
+    Log::of_all_threads();
     let runtime = Builder::new_multi_thread()
         .thread_name(THREADS)
         .worker_threads(WORKERS)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::dev::Service;
 use actix_web::{App, web};
 use http::Method;
-use tollgate_actix_web::{Gate, Quota, RequireInternal, RequireInternalLayer, Tollgate};
+use tollgate_actix_web::{RequireInternal, RequireInternalLayer, Tollgate};
 use tollgate_conformance::{Caller, HEADER, TOKEN, five};
 
 use crate::support::{built, serve};
@@ -77,22 +77,4 @@ async fn the_guard_of_a_scope_needs_no_limiter() {
             (401, vec![r#"Bearer realm="internal""#])
         );
     }
-}
-
-/// The incident: the routes know the token and the limiter does not.
-#[tokio::test]
-async fn another_gates_decision_is_not_heeded() {
-    let (guard, limiter) = (built(five().0), built(Gate::builder(Quota::per_hour(5))));
-    let server = serve(move || {
-        App::new()
-            .route("/", web::get().to(|| async { "ours" }))
-            .wrap(RequireInternalLayer::new(Arc::clone(&guard)))
-            .wrap(Tollgate::new(Arc::clone(&limiter)))
-    });
-    let edge = Caller::from(1, server);
-    let mut statuses = Vec::new();
-    for _ in 0..6 {
-        statuses.push(edge.get_with("/", TOKEN).await.status);
-    }
-    assert_eq!(statuses, [200, 200, 200, 200, 200, 429]);
 }

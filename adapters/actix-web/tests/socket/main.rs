@@ -2,11 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-mod answers;
 mod behaviour;
 mod errors;
 mod guard;
-mod incident;
 mod instance;
 mod nested;
 mod outcomes;

@@ -15,36 +15,6 @@ use crate::support::{built, routes, serve};
 const SECOND: &str = "another-token-of-32-bytes.......";
 
 #[tokio::test]
-async fn nested_limiters_add_their_fields_in_order_and_overwrite_nothing() {
-    let (inner, clock) = five();
-    let inner = built(inner.policy_name("inner"));
-    let outer = built(Gate::builder(Quota::per_hour(3)).policy_name("outer").clock(Clock::Manual(clock)));
-    let server = serve(move || {
-        let handler = || async {
-            HttpResponse::Ok()
-                .append_header(("ratelimit-policy", r#""own";q=1"#))
-                .append_header(("cache-control", "max-age=60"))
-                .append_header(("retry-after", "7"))
-                .body("hello")
-        };
-        App::new()
-            .route("/", web::get().to(handler))
-            .wrap(Tollgate::new(Arc::clone(&inner)))
-            .wrap(Tollgate::new(Arc::clone(&outer)))
-    });
-    let caller = Caller::from(1, server);
-    let reply = caller.get("/").await;
-    let policies = [r#""own";q=1"#, r#""inner";q=5;w=60"#, r#""outer";q=3;w=3600"#];
-    assert_eq!(reply.lines("ratelimit-policy"), policies);
-    assert_eq!(reply.lines("ratelimit"), [r#""inner";r=4;t=60"#, r#""outer";r=2;t=3600"#]);
-    assert_eq!(reply.lines("cache-control"), ["max-age=60"]);
-    assert_eq!(reply.lines("retry-after"), ["7"]);
-    caller.statuses("/", 2).await;
-    let refused = caller.get("/").await;
-    assert_eq!(refused.lines("ratelimit-policy"), [r#""outer";q=3;w=3600"#]);
-}
-
-#[tokio::test]
 async fn fields_of_one_value_stay_as_they_were_set_inside() {
     let (inner, clock) = five();
     let inner = built(inner.legacy_fields(true));
@@ -60,29 +30,6 @@ async fn fields_of_one_value_stay_as_they_were_set_inside() {
     let reply = Caller::from(1, server).get("/").await;
     let names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
     assert_eq!(names.map(|name| reply.lines(name)), [["99"], ["4"], ["60"]]);
-}
-
-#[tokio::test]
-async fn an_outer_limiter_gives_back_what_an_inner_one_refuses_if_it_is_told_to() {
-    for refunds in [true, false] {
-        let (inner, clock) = five();
-        let inner = built(inner.policy_name("inner"));
-        let outer = Gate::builder(Quota::per_hour(7)).policy_name("outer").clock(Clock::Manual(clock));
-        let outer = built(if refunds { outer.refund_inner_refusals() } else { outer });
-        let server = serve(move || {
-            App::new()
-                .service(web::scope("/in").wrap(Tollgate::new(Arc::clone(&inner))))
-                .wrap(Tollgate::new(Arc::clone(&outer)))
-        });
-        let caller = Caller::from(1, server);
-        assert_eq!(caller.statuses("/in", 5).await, [404; 5]);
-        let refused = caller.get("/in").await;
-        let told = format!("\"outer\";r={};t=3600", if refunds { 2 } else { 1 });
-        assert_eq!(refused.lines("ratelimit"), [r#""inner";r=0;t=60"#, &told]);
-        caller.statuses("/in", 10).await;
-        let expected = if refunds { [404, 404, 429] } else { [429; 3] };
-        assert_eq!(caller.statuses("/out", 3).await, expected);
-    }
 }
 
 #[tokio::test]

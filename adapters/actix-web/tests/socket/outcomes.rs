@@ -7,7 +7,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, Error, HttpServer, web};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tollgate_actix_web::{GateBuilder, Tollgate};
@@ -87,38 +87,6 @@ impl Slow {
         stream.write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         assert_eq!(self.events.recv().await, Some(Event::Begun));
         stream
-    }
-}
-
-#[tokio::test]
-async fn only_some_outcomes_are_charged() {
-    let caller = Caller::from(1, crate::support::api(&built(five().0.charge_if(|status| status == 404))));
-    for _ in 0..20 {
-        let reply = caller.get("/").await;
-        assert_eq!((reply.status, reply.lines("ratelimit")), (200, vec![r#""default";r=5"#]));
-    }
-    assert_eq!(caller.statuses("/nowhere", 6).await, [404, 404, 404, 404, 404, 429]);
-    assert_eq!(caller.statuses("/", 1).await, [429]);
-}
-
-#[tokio::test]
-async fn requests_under_way_are_limited_until_their_responses_are_there() {
-    let mut slow = slow(five().0.in_flight(2), true);
-    let mut streams = vec![slow.ask().await, slow.ask().await];
-    let caller = Caller::from(1, slow.server);
-    let refused = caller.get("/").await;
-    assert_eq!((refused.status, refused.lines("ratelimit")), (429, vec![r#""in-flight";r=0;t=1"#]));
-    assert_eq!(slow.events.recv().await, Some(Event::Over), "that refusal");
-    assert_eq!(Caller::from(2, slow.server).get("/").await.status, 200, "others come and go");
-    assert_eq!(slow.events.recv().await, Some(Event::Over));
-    slow.go.add_permits(1);
-    assert_eq!(slow.events.recv().await, Some(Event::Over));
-    assert_eq!(caller.get("/").await.status, 200);
-    slow.go.add_permits(1);
-    for stream in &mut streams {
-        let mut answer = [0; 15];
-        stream.read_exact(&mut answer).await.unwrap();
-        assert_eq!(&answer, b"HTTP/1.1 200 OK");
     }
 }
 

@@ -4,7 +4,6 @@
 
 mod behaviour;
 mod guard;
-mod incident;
 mod misconfigured;
 mod support;
 mod terms;

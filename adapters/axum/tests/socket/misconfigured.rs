@@ -5,8 +5,7 @@
 
 use std::convert::Infallible;
 use std::future::ready;
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -14,43 +13,15 @@ use axum::http::{Request, Response};
 use axum::routing::get;
 use http_body_util::Full;
 use tollgate_axum::{Decided, TollgateLayer};
-use tollgate_conformance::{Caller, TOKEN, five};
+use tollgate_conformance::{Caller, Log, TOKEN, five};
 use tower::{Layer, ServiceExt};
 
 use crate::support::{api, serve};
 
-/// A log that can be read.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    /// Collects what is logged on this thread, which is where a test's tasks run.
-    fn begin(&self) -> tracing::subscriber::DefaultGuard {
-        let log = self.clone();
-        let subscriber = tracing_subscriber::fmt().with_writer(move || log.clone()).with_ansi(false).finish();
-        tracing::subscriber::set_default(subscriber)
-    }
-
-    fn read(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
 // Abuse 32: a missing peer address is a 500 that names the fix.
 #[tokio::test]
 async fn without_a_peer_the_answer_is_500_and_the_log_names_the_fix() {
-    let log = Log::default();
-    let _guard = log.begin();
+    let log = Log::of_this_thread();
     let app = api(&Arc::new(five().0.build().unwrap()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -71,8 +42,7 @@ async fn without_a_peer_the_answer_is_500_and_the_log_names_the_fix() {
 
 #[tokio::test]
 async fn without_a_peer_a_plain_tower_service_is_500_too() {
-    let log = Log::default();
-    let _guard = log.begin();
+    let log = Log::of_this_thread();
     let inner = tower::service_fn(|_| ready(Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))));
     let service = TollgateLayer::new(five().0.build().unwrap()).layer(inner);
     assert_eq!(service.oneshot(Request::new(())).await.unwrap().status(), 500);
@@ -85,8 +55,7 @@ async fn without_a_peer_a_plain_tower_service_is_500_too() {
 
 #[tokio::test]
 async fn without_the_layer_the_extractor_is_500_and_the_log_names_the_fix() {
-    let log = Log::default();
-    let _guard = log.begin();
+    let log = Log::of_this_thread();
     let maybe = |decided: Option<Decided>| async move { decided.is_some().to_string() };
     let app = Router::new().route("/", get(|_: Decided| async { "decided" })).route("/maybe", get(maybe));
     let caller = Caller::from(1, serve(app.clone()).await);

@@ -7,13 +7,6 @@ use crate::case::cases;
 use crate::request::Request;
 
 cases! {
-    /// The first N pass, N + 1 is refused, and the application does not see what is refused.
-    async fn first_n_pass(stage) {
-        let server = stage.serve_five().await;
-        assert_eq!(server.caller(1).statuses("/", 8).await, [200, 200, 200, 200, 200, 429, 429, 429]);
-        assert_eq!(server.app.scene.greeted(), 5);
-    }
-
     /// New connections and kept ones share their caller's budget.
     async fn connections_share(stage) {
         let server = stage.serve_five().await;

@@ -179,6 +179,7 @@ cases! {
         for request in [Request::get("/"), Request::head("/")] {
             let (first, second) = (caller.send(&request).await, second.send(&request).await);
             assert_eq!((told(&first), &first.body), (told(&second), &second.body));
+            assert_eq!(first.lines("content-length"), second.lines("content-length"));
             assert_eq!((second.line("retry-after"), second.line("cache-control")), ("60", "no-store"));
         }
     }

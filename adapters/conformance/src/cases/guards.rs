@@ -34,19 +34,6 @@ cases! {
         assert!(!caller.send(&Request::head("/internal")).await.line("www-authenticate").is_empty());
     }
 
-    /// A forger gets 401 from internal routes while its budget lasts, and then 429.
-    async fn forgers_get_401_then_429(stage) {
-        let server = stage.serve_five().await;
-        for (host, route) in (1..).zip(ROUTES) {
-            let forger = server.caller(host);
-            let request = Request::get(route).token("made up");
-            assert_eq!(forger.repeat(&request, 7).await, [401, 401, 401, 401, 401, 429, 429]);
-            assert_eq!(forger.send(&Request::get(route).ours()).await.status, 200);
-            stage.pass(60.0);
-            assert_eq!(forger.send(&request).await.status, 401);
-        }
-    }
-
     /// The guard of another gate looks for itself: the limiter does not know the token, and counts it.
     async fn another_gates_decision_is_not_heeded(stage) {
         let clock = tollgate_http::Clock::Manual(stage.clock.clone());

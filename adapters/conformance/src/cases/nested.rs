@@ -1,5 +1,7 @@
 //! Limiters around limiters, and applications that speak for themselves.
 
+use std::sync::Arc;
+
 use tollgate_http::{Mode, Quota};
 
 use crate::app::App;
@@ -103,18 +105,20 @@ cases! {
     /// A credential that the outer limiter has taken is known to the inner one and to the guards of both.
     async fn inner_limiters_know_what_was_taken(stage) {
         let outer = stage.gate(Quota::per_hour(99)).policy_name("outer").strip_credential().build().unwrap();
-        let app = App { outer: Some(outer.into()), ..stage.five().policy_name("inner").into() };
-        let guards = [app.gate.clone(), app.outer.clone().unwrap()];
-        for guard in guards {
-            let server = stage.serve(App { guard, ..app.clone() }).await;
-            for (target, status) in [("/internal", 401), ("/internal/name", 401), ("/", 200)] {
-                assert_eq!(server.caller(1).repeat(&Request::get(target).ours(), 20).await, [200; 20]);
-                let forged = server.caller(2).send(&Request::get(target).token("made up")).await;
-                assert_eq!((forged.status, forged.lines("ratelimit").len()), (status, 2), "{forged:?}");
+        let outer = Arc::new(outer);
+        for inner in [stage.five(), stage.five().strip_credential()] {
+            let app = App { outer: Some(Arc::clone(&outer)), ..inner.policy_name("inner").into() };
+            for guard in [&app.gate, &outer].map(Arc::clone) {
+                let server = stage.serve(App { guard, ..app.clone() }).await;
+                for (target, status) in [("/internal", 401), ("/internal/name", 401), ("/", 200)] {
+                    assert_eq!(server.caller(1).repeat(&Request::get(target).ours(), 20).await, [200; 20]);
+                    let forged = server.caller(2).send(&Request::get(target).token("made up")).await;
+                    assert_eq!((forged.status, forged.lines("ratelimit").len()), (status, 2), "{forged:?}");
+                }
+                let told = server.caller(1).send(&Request::get("/decision").ours()).await.json();
+                assert_eq!((&told["credential"], &told["service"]), (&false.into(), &"edge".into()));
+                stage.pass(60.0);
             }
-            let told = server.caller(1).send(&Request::get("/decision").ours()).await.json();
-            assert_eq!((&told["credential"], &told["service"]), (&false.into(), &"edge".into()));
-            stage.pass(60.0);
         }
     }
 

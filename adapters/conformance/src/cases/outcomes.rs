@@ -1,11 +1,22 @@
 //! Charging by what becomes of a request.
 
 use tokio::task::JoinSet;
-use tollgate_http::Policy;
-use tollgate_http::Quota;
+use tollgate_http::{Policy, Quota};
 
 use crate::case::cases;
 use crate::request::Request;
+use crate::stage::Server;
+
+/// As many requests as a caller may send, which the application has and has not answered.
+async fn five_under_way(server: &Server) -> JoinSet<u16> {
+    let caller = server.caller(1);
+    let mut under_way = JoinSet::new();
+    for _ in 0..5 {
+        under_way.spawn(async move { caller.get("/slow").await.status });
+    }
+    server.app.scene.all_arrive(5, &mut under_way).await;
+    under_way
+}
 
 cases! {
     /// Only failures are charged, where only they are to be: a login.
@@ -33,14 +44,10 @@ cases! {
     /// A request is charged while it is under way, so no number at once exceeds the limit.
     async fn charges_are_made_first(stage) {
         let server = stage.serve(stage.five().charge_if(|status| status >= 400)).await;
-        let (caller, scene) = (server.caller(1), &server.app.scene);
-        let mut under_way = JoinSet::new();
-        for _ in 0..5 {
-            under_way.spawn(async move { caller.get("/slow").await.status });
-        }
-        scene.all_arrive(5, &mut under_way).await;
+        let caller = server.caller(1);
+        let under_way = five_under_way(&server).await;
         assert_eq!(caller.statuses("/", 3).await, [429; 3]);
-        scene.let_go(5);
+        server.app.scene.let_go(5);
         assert_eq!(under_way.join_all().await, [200; 5]);
         assert_eq!(caller.statuses("/", 9).await, [200; 9]);
     }
@@ -57,15 +64,11 @@ cases! {
     /// A refund after the window is no gain. (abuse 29)
     async fn late_refunds(stage) {
         let server = stage.serve(stage.five().charge_if(|status| status >= 400)).await;
-        let (caller, scene) = (server.caller(1), &server.app.scene);
-        let mut under_way = JoinSet::new();
-        for _ in 0..5 {
-            under_way.spawn(async move { caller.get("/slow").await.status });
-        }
-        scene.all_arrive(5, &mut under_way).await;
+        let caller = server.caller(1);
+        let under_way = five_under_way(&server).await;
         stage.pass(60.0);
         assert_eq!(caller.statuses("/nowhere", 2).await, [404; 2]);
-        scene.let_go(5);
+        server.app.scene.let_go(5);
         assert_eq!(under_way.join_all().await, [200; 5]);
         assert_eq!(caller.statuses("/nowhere", 4).await, [404, 404, 404, 429]);
     }

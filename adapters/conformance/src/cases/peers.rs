@@ -6,7 +6,7 @@ use tollgate_http::Mode;
 
 use crate::app::App;
 use crate::case::cases;
-use crate::log;
+use crate::log::Log;
 use crate::request::Request;
 use crate::rule::Rule;
 
@@ -28,7 +28,7 @@ cases! {
         let reply = server.caller(1).get("/").await;
         assert!(reply.status == 500 && reply.tells_nothing(), "{reply:?}");
         assert_eq!(server.app.scene.greeted(), 0);
-        let log = log::read();
+        let log = Log::of_all_threads().read();
         assert!(
             log.contains("the caller's address is not known") && log.contains("Answered with 500"),
             "{log}"
@@ -55,6 +55,6 @@ cases! {
             assert!(server.caller(1).get("/").await.tells_nothing());
             assert_eq!(server.caller(1).get("/internal").await.status, 401);
         }
-        assert!(log::read().contains("Passed uncounted, in shadow mode"));
+        assert!(Log::of_all_threads().read().contains("Passed uncounted, in shadow mode"));
     }
 }

@@ -7,6 +7,8 @@ mod building;
 mod callers;
 mod changes;
 mod incident;
+#[path = "../log/mod.rs"]
+mod log;
 mod policies;
 mod sources;
 mod support;

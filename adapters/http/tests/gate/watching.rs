@@ -1,13 +1,13 @@
 //! Who is throttled: in the report, and in the log.
 
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_http::{
     Addresses, Clock, Clue, Finding, Gate, ManualClock, Mode, Policy, Quota, RequestFields, Source, Throttled,
 };
 
+use crate::log::Log;
 use crate::support::SECRET;
 
 /// A request's fields and its path.
@@ -134,39 +134,9 @@ fn without_a_watch_nothing_is_kept() {
     assert_eq!((gate.throttled().callers.len(), gate.throttled().capacity), (0, 0));
 }
 
-/// A log that can be read.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn collect(&self) -> tracing::subscriber::DefaultGuard {
-        let writer = self.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
-        tracing::subscriber::set_default(subscriber)
-    }
-
-    /// The lines since the last look.
-    fn take(&self) -> Vec<String> {
-        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
-        String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
-    }
-}
-
 #[test]
 fn the_log_has_one_event_at_the_first_refusal_and_one_at_the_recovery() {
-    let log = Log::default();
-    let _guard = log.collect();
+    let log = Log::begin();
     let (gate, clock) = limited(5);
     let gate = gate.addresses(Addresses::Truncated).build().unwrap();
     for _ in 0..100 {
@@ -198,8 +168,7 @@ fn the_log_has_one_event_at_the_first_refusal_and_one_at_the_recovery() {
 
 #[test]
 fn an_own_service_that_is_refused_is_warned_of_once_a_minute() {
-    let log = Log::default();
-    let _guard = log.collect();
+    let log = Log::begin();
     let (gate, clock) = limited(5);
     let gate = gate.service("edge", SECRET).build().unwrap();
     let old = [("x-internal-token", "the secret before it was rotated")];
@@ -223,8 +192,7 @@ fn an_own_service_that_is_refused_is_warned_of_once_a_minute() {
 
 #[test]
 fn many_first_refusals_at_once_are_summed_up() {
-    let log = Log::default();
-    let _guard = log.collect();
+    let log = Log::begin();
     let (gate, clock) = limited(1);
     let gate = gate.build().unwrap();
     for caller in 0..100 {
@@ -270,8 +238,7 @@ fn a_user_that_is_named_is_listed_without_its_address() {
 // A list that was kept in another mode would say what was not.
 #[test]
 fn another_mode_begins_another_list() {
-    let log = Log::default();
-    let _guard = log.collect();
+    let log = Log::begin();
     let (gate, _) = limited(5);
     let gate = gate.mode(Mode::Shadow).service("edge", SECRET).build().unwrap();
     let old = [("x-internal-token", "the secret before it was rotated")];
@@ -295,8 +262,7 @@ fn another_mode_begins_another_list() {
 
 #[test]
 fn in_shadow_mode_the_log_says_that_nobody_is_refused() {
-    let log = Log::default();
-    let _guard = log.collect();
+    let log = Log::begin();
     let (gate, clock) = limited(5);
     let gate = gate.mode(Mode::Shadow).service("edge", SECRET).build().unwrap();
     let old = [("x-internal-token", "the secret before it was rotated")];

@@ -3,47 +3,18 @@
 //! Every test that logs an error is here, with a subscriber: `tracing` may take a line that is first reached on a thread
 //! without one for disabled, at the very moment when another thread's test begins to listen.
 
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use hyper::Method;
-use tollgate_conformance::{Caller, TOKEN, five};
+use tollgate_conformance::{Caller, Log, TOKEN, five};
 use tollgate_hyper::{Mode, Tollgate};
 
 use crate::support::{Api, serve_each};
 
-/// A log that can be read.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    /// Collects what is logged on this thread, which is where a test's tasks run.
-    fn begin(&self) -> tracing::subscriber::DefaultGuard {
-        let log = self.clone();
-        let subscriber = tracing_subscriber::fmt().with_writer(move || log.clone()).with_ansi(false).finish();
-        tracing::subscriber::set_default(subscriber)
-    }
-
-    fn read(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
 // Abuse 32: a missing peer address is a 500 that names the fix.
 #[tokio::test]
 async fn without_a_peer_the_answer_is_500_and_the_log_names_the_fix() {
-    let log = Log::default();
-    let _guard = log.begin();
+    let log = Log::of_this_thread();
     let gate = Arc::new(five().0.build().unwrap());
     let shared = Arc::clone(&gate);
     // The mistake: no peer.
@@ -69,8 +40,7 @@ async fn without_a_peer_the_answer_is_500_and_the_log_names_the_fix() {
 
 #[tokio::test]
 async fn in_shadow_mode_a_missing_peer_is_logged_too() {
-    let log = Log::default();
-    let _guard = log.begin();
+    let log = Log::of_this_thread();
     let gate = Arc::new(five().0.mode(Mode::Shadow).build().unwrap());
     let make = move |_| Tollgate::new(Arc::clone(&gate)).wrap(Api::new(&gate), None);
     let caller = Caller::from(1, serve_each(make).await);

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper::{Method, Request};
 use tollgate_conformance::{Caller, TOKEN, five};
-use tollgate_hyper::{Gate, Head, Quota, Terms, Tollgate};
+use tollgate_hyper::{Head, Quota, Terms, Tollgate};
 
 use crate::support::{Api, serve, serve_each};
 
@@ -81,18 +81,6 @@ async fn users_and_classes_of_them() {
     assert_eq!(paying.lines("ratelimit-policy"), [r#""paid";q=8;w=60"#]);
     assert_eq!(paying.lines("ratelimit"), [r#""paid";r=7;t=60"#]);
     assert_eq!(here.statuses("/", 6).await, [200, 200, 200, 200, 200, 429], "strangers go by address");
-}
-
-#[tokio::test]
-async fn whoever_is_counted_by_something_else_needs_no_peer() {
-    let gate = Gate::builder(Quota::per_minute(1)).build().unwrap();
-    let api = Api::new(&Arc::new(five().0.build().unwrap()));
-    let service = Tollgate::new(gate).terms(|_, terms| terms.caller("everybody")).wrap(api, None);
-    let mut statuses = Vec::new();
-    for _ in 0..2 {
-        statuses.push(service.call(Request::new(())).await.unwrap().status().as_u16());
-    }
-    assert_eq!(statuses, [200, 429]);
 }
 
 // Abuse 27: logs never contain secrets.
