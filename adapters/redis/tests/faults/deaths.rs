@@ -1,6 +1,6 @@
 use std::process::{Command, Stdio};
 
-use crate::support::outages::{Policies, real_node};
+use crate::support::outages::Policies;
 use crate::support::{TestServer, eventually, key};
 
 /// Nobody has a server yet: a node starts without, and finds it later.
@@ -23,8 +23,7 @@ async fn a_node_starts_before_its_server() {
 #[tokio::test]
 async fn a_server_that_dies_and_comes_back_empty() {
     let Some(mut server) = TestServer::start(&[]) else { return };
-    let policies = Policies::of(&real_node(server.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(server.port).await;
     server.kill();
     policies.hold(key(1)).await;
     server.restart();
@@ -36,8 +35,7 @@ async fn a_server_that_dies_and_comes_back_empty() {
 #[tokio::test]
 async fn a_server_that_is_killed_in_a_script() {
     let Some(mut server) = TestServer::start(&[]) else { return };
-    let policies = Policies::of(&real_node(server.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(server.port).await;
     let mut busy = busy(&server);
     policies.hold(key(1)).await;
     server.kill();
@@ -49,8 +47,7 @@ async fn a_server_that_is_killed_in_a_script() {
 #[tokio::test]
 async fn a_script_of_another_that_never_ends() {
     let Some(server) = TestServer::start(&["--lua-time-limit", "100"]) else { return };
-    let policies = Policies::of(&real_node(server.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(server.port).await;
     let mut busy = busy(&server);
     policies.hold(key(1)).await;
     eventually("the script is killed", async || server.command(&["SCRIPT", "KILL"]).starts_with("+OK")).await;

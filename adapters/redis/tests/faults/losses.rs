@@ -1,6 +1,6 @@
 use tollgate::{Basis, Verdict};
 
-use crate::support::outages::{LIMIT, Policies, real_node};
+use crate::support::outages::{LIMIT, Policies};
 use crate::support::{TestServer, connected, eventually, key, node};
 
 #[tokio::test]
@@ -45,8 +45,7 @@ async fn all_scripts_are_gone() {
 #[tokio::test]
 async fn a_server_without_memory() {
     let Some(server) = TestServer::start(&["--maxmemory-policy", "noeviction"]) else { return };
-    let policies = Policies::of(&real_node(server.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(server.port).await;
     assert!(server.command(&["CONFIG", "SET", "maxmemory", "1"]).starts_with("+OK"));
     policies.hold(key(1)).await;
     assert!(server.command(&["CONFIG", "SET", "maxmemory", "0"]).starts_with("+OK"));
@@ -58,8 +57,7 @@ async fn a_server_without_memory() {
 #[tokio::test]
 async fn a_server_that_may_no_longer_be_written_to() {
     let Some(server) = TestServer::start(&[]) else { return };
-    let policies = Policies::of(&real_node(server.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(server.port).await;
     let nowhere = crate::support::free_port().to_string();
     assert!(server.command(&["REPLICAOF", "127.0.0.1", &nowhere]).starts_with("+OK"));
     policies.hold(key(1)).await;

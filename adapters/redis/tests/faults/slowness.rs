@@ -2,15 +2,14 @@ use std::sync::atomic::Ordering;
 
 use tollgate::{Basis, Verdict};
 
-use crate::support::outages::{LIMIT, Policies, real_node};
+use crate::support::outages::{LIMIT, Policies};
 use crate::support::proxy::Proxy;
 use crate::support::{TestServer, eventually, key};
 
 #[tokio::test]
 async fn a_server_that_stands_still() {
     let Some(server) = TestServer::start(&[]) else { return };
-    let policies = Policies::of(&real_node(server.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(server.port).await;
     server.signal("STOP");
     policies.hold(key(1)).await;
     server.signal("CONT");
@@ -22,8 +21,7 @@ async fn a_server_that_stands_still() {
 async fn a_network_that_stands_still() {
     let Some(server) = TestServer::start(&[]) else { return };
     let proxy = Proxy::before(server.port).await;
-    let policies = Policies::of(&real_node(proxy.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(proxy.port).await;
     proxy.hold(true);
     policies.hold(key(1)).await;
     proxy.hold(false);
@@ -35,8 +33,7 @@ async fn a_network_that_stands_still() {
 async fn a_server_that_comes_back_is_not_stormed() {
     let Some(server) = TestServer::start(&[]) else { return };
     let proxy = Proxy::before(server.port).await;
-    let policies = Policies::of(&real_node(proxy.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(proxy.port).await;
     proxy.hold(true);
     policies.hold(key(1)).await;
     let (trips, connections) =
@@ -58,8 +55,7 @@ async fn a_server_that_comes_back_is_not_stormed() {
 async fn a_late_answer_is_not_lost() {
     let Some(server) = TestServer::start(&[]) else { return };
     let proxy = Proxy::before(server.port).await;
-    let policies = Policies::of(&real_node(proxy.port).await);
-    eventually("the store decides", async || policies.is_back(key(0)).await).await;
+    let policies = Policies::in_place(proxy.port).await;
     proxy.hold(true);
     let verdict = policies.check(&policies.share, key(1)).await;
     assert!(matches!(verdict, Verdict::Admitted(standing) if standing.basis == Basis::Share), "{verdict:?}");

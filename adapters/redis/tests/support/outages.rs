@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use tollgate::{Basis, Key, Nanos, Quota, Reason, Verdict};
 use tollgate_redis::{Outage, Server, SharedLimiter, State, Store};
 
-use super::{DEADLINE, KEYER, connected, eventually};
+use super::{DEADLINE, KEYER, connected, eventually, key};
 
 /// A node with the waits of a real one, but probes that don't keep a test waiting.
 pub(crate) async fn real_node(port: u16) -> Store {
@@ -37,6 +37,13 @@ impl Policies {
             closed: build("closed", Outage::Closed),
             began: Instant::now(),
         }
+    }
+
+    /// Those of a node of their own, once the store decides.
+    pub(crate) async fn in_place(port: u16) -> Self {
+        let policies = Self::of(&real_node(port).await);
+        eventually("the store decides", async || policies.is_back(key(0)).await).await;
+        policies
     }
 
     pub(crate) fn store(&self) -> &Store {
