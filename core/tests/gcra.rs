@@ -3,10 +3,14 @@
 #![cfg(not(tollgate_loom))]
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
+mod support;
+
 use hashbrown::HashMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate::{BoxedLimiter, Key, Nanos, Presented, Quota, QuotaError, Reason, Verdict};
+
+use support::windows;
 
 /// Each caller has a home slot of its own: over a stranger's word of the same tick a newcomer's time would be a tick
 /// later, which is the table's affair and not GCRA's.
@@ -95,17 +99,6 @@ fn answer(verdict: Verdict) -> Answer {
         }
         Verdict::Exempt(_) => panic!("nobody is exempt here"),
     }
-}
-
-/// Windows of every size: 2,048 ns to 146 years, on powers of two and beside them.
-fn windows() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        Just(1_000_000_000),
-        Just(60_000_000_000),
-        Just(86_400_000_000_000),
-        (11u32..62, -1i64..=1).prop_map(|(bits, by)| (1u64 << bits).saturating_add_signed(by).max(2048)),
-        2048u64..=1 << 62,
-    ]
 }
 
 fn figures() -> impl Strategy<Value = u32> {
