@@ -1,11 +1,11 @@
-use std::{future::Ready, future::ready, sync::Arc};
+use std::{future::Ready, future::ready, rc::Rc, sync::Arc};
 
 use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
 use tollgate_http::{
-    Answer, Checkpoint, Decision, Entry, Gate, Merge, Permit, ResponseFuture, Settled, Terms, Types,
+    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, Types,
 };
 
 use crate::request::{Head, prepare};
@@ -55,40 +55,42 @@ where
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
-    type Transform = Middleware<GUARDS, S>;
+    type Transform = Middleware<GUARDS, Rc<S>>;
     type InitError = ();
     type Future = Ready<Result<Self::Transform, ()>>;
 
     fn new_transform(&self, inner: S) -> Self::Future {
-        ready(Ok(Middleware { inner, checkpoint: self.checkpoint.clone() }))
+        ready(Ok(Middleware { inner: Rc::new(inner), checkpoint: self.checkpoint.clone() }))
     }
 }
 
-impl<S, B, const GUARDS: bool> Service<ServiceRequest> for Middleware<GUARDS, S>
+impl<S, B, const GUARDS: bool> Service<ServiceRequest> for Middleware<GUARDS, Rc<S>>
 where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
-    type Future = ResponseFuture<S::Future, Outcome<EitherBody<B>>>;
+    type Future = Responding<Rc<S>, ServiceRequest, S::Future, Outcome<EitherBody<B>>>;
     forward_ready!(inner);
 
-    fn call(&self, mut request: ServiceRequest) -> Self::Future {
+    fn call(&self, request: ServiceRequest) -> Self::Future {
         let head = Head::of(request.request());
         // Not of `ConnectionInfo`, which believes what the client writes.
         let peer = request.peer_addr().map(|peer| peer.ip());
         let entry = self.checkpoint.enter(|of, on| of(&head, on), peer, head.extensions.get(), &head, ADVICE);
         drop(head);
-        match entry {
+        let finish = |request: &ServiceRequest, heard: Heard| heard.finish(&Head::of(request.request()));
+        let go_on = |inner: &Rc<S>, mut request: ServiceRequest, gate: &Gate, entry| match entry {
             Entry::Passes { decision, permit } => {
-                decision.map(|decision| prepare(self.checkpoint.gate(), decision, &mut request));
-                ResponseFuture::passed(self.inner.call(request), permit, settle)
+                decision.map(|decision| prepare(gate, decision, &mut request));
+                Responding::passed(inner.call(request), permit, settle)
             }
             Entry::Answered { answer, decision } => {
                 let response = request.into_response(to_response(*answer, decision));
-                ResponseFuture::answered(Ok(response.map_into_right_body()))
+                Responding::answered(Ok(response.map_into_right_body()))
             }
-        }
+        };
+        Responding::onward(entry, self.checkpoint.gate(), &self.inner, request, finish, go_on)
     }
 }
 
@@ -132,5 +134,5 @@ static TYPES: Types<HeaderName, HeaderValue> =
     Types::new(HeaderName::from_static, |value| HeaderValue::from_maybe_shared(value).ok());
 
 /// How the peer's address gets into a request.
-const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`), or count by something else than the \
-     address (`Terms::caller`), and in tests give the request one with `TestRequest::peer_addr`.";
+const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`) or count by something else than \
+     addresses (`Terms::caller`); in tests give requests one with `TestRequest::peer_addr`.";

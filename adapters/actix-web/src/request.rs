@@ -1,5 +1,4 @@
-use std::future::{Ready, ready};
-use std::{cell::Ref, fmt};
+use std::{cell::Ref, fmt, future::Ready, future::ready};
 
 use actix_web::dev::{Extensions, Payload, RequestHead, ServiceRequest};
 use actix_web::http::{Method, StatusCode, Uri, header::HeaderMap, header::HeaderValue};
@@ -27,8 +26,7 @@ impl<'r> Head<'r> {
         Self { method, uri, headers, extensions: request.extensions(), request }
     }
 
-    /// The pattern of the resource that the request is for, `/users/{id}`: one for all spellings of a path, if any matches.
-    /// Of several with one path and different guards it may be another than the one that answers.
+    /// The pattern of the resource, `/users/{id}`, for all spellings of a path; of several that differ in guards, any one's.
     ///
     /// # Security
     /// Wrap middleware that rewrites paths, such as `NormalizePath`, after `Tollgate`, or another path is looked at than routed.

@@ -111,7 +111,8 @@ impl Answer {
         self
     }
 
-    /// `429 Too Many Requests` (RFC 6585 §4), or what clients of gRPC take for it.
+    /// `429 Too Many Requests` (RFC 6585 §4), or `503 Service Unavailable` (RFC 9110 §15.6.4) where nothing may pass since a
+    /// shared count can't be reached, through no fault of the caller's; or what clients of gRPC take for them.
     pub(crate) fn refused(
         policy: &str,
         used_up: Option<&str>,
@@ -129,14 +130,16 @@ impl Answer {
             Some(seconds) => (" Try again in ", &**seconds, " s."),
             None => ("", "", ""),
         };
+        let kind = if refusal.reason == Reason::Unreachable { &UNREACHABLE } else { &EXCEEDED };
         if is_grpc {
             let message = [why, advice, until, unit].concat();
-            return Self::refused_grpc(message, wait, fields, wording);
+            return Self::refused_grpc(kind, message, wait, fields, wording);
         }
         let body = match wording.body {
             RefusalBody::PlainText => [why, advice, until, unit, "\n"].concat(),
             RefusalBody::ProblemJson => {
-                [PROBLEM, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"].concat()
+                [kind.problem, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"]
+                    .concat()
             }
         };
         let own = [
@@ -144,12 +147,18 @@ impl Answer {
             seconds.map(|seconds| (Name::RetryAfter, Cow::Owned(seconds.to_owned()))),
             Some((Name::CacheControl, Cow::Borrowed("no-store"))),
         ];
-        Self::new(429, fields, own.into_iter().flatten(), body)
+        Self::new(kind.status, fields, own.into_iter().flatten(), body)
     }
 
-    /// A refusal in trailers only: `RESOURCE_EXHAUSTED`, and the milliseconds after which a client that retries by itself
-    /// does so (gRPC's A6).
-    fn refused_grpc(message: String, wait: Option<Nanos>, fields: Option<Fields>, wording: Wording) -> Self {
+    /// A refusal in trailers only: `RESOURCE_EXHAUSTED` or `UNAVAILABLE`, and the milliseconds after which a client that
+    /// retries by itself does so (gRPC's A6).
+    fn refused_grpc(
+        kind: &Kind,
+        message: String,
+        wait: Option<Nanos>,
+        fields: Option<Fields>,
+        wording: Wording,
+    ) -> Self {
         let pushback = match wait {
             Some(wait) => {
                 let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
@@ -160,7 +169,7 @@ impl Answer {
         };
         let own = [
             (Name::ContentType, Cow::Borrowed("application/grpc")),
-            (Name::GrpcStatus, Cow::Borrowed("8")),
+            (Name::GrpcStatus, Cow::Borrowed(kind.grpc)),
             (Name::GrpcMessage, Cow::Owned(message)),
             (Name::GrpcRetryPushback, pushback),
             (Name::CacheControl, Cow::Borrowed("no-store")),
@@ -217,6 +226,10 @@ fn reason(used_up: Option<&str>, refusal: Refusal) -> Cow<'_, str> {
         (Reason::CostAboveLimit, _) => {
             format!("The request costs more than the limit of {} allows at once.", refusal.limit).into()
         }
+        (Reason::Share, _) => {
+            format!("This server's share of the limit, {} requests, is used up.", refusal.limit).into()
+        }
+        (Reason::Unreachable, _) => "Requests can't be counted at the moment.".into(),
         (_, Some(used_up)) => used_up.into(),
         (_, None) => format!("The limit of {} requests at once is used up.", refusal.limit).into(),
     }
@@ -229,9 +242,28 @@ fn bytes(text: Cow<'static, str>) -> Bytes {
     }
 }
 
-/// How the body of a problem begins.
-const PROBLEM: &str = "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
-     \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\"detail\":\"";
+/// What kinds of refusals differ in.
+struct Kind {
+    status: u16,
+    grpc: &'static str,
+    /// How the body of a problem begins.
+    problem: &'static str,
+}
+
+const EXCEEDED: Kind = Kind {
+    status: 429,
+    grpc: "8",
+    problem: "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
+         \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\"detail\":\"",
+};
+
+const UNREACHABLE: Kind = Kind {
+    status: 503,
+    grpc: "14",
+    problem: "{\"type\":\"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity\",\
+         \"title\":\"Request cannot be satisfied due to temporary server capacity constraints\",\"status\":503,\
+         \"detail\":\"",
+};
 
 /// A pushback has 32 bits, signed; a client that can't read one does not retry.
 const LONGEST_PUSHBACK: u64 = i32::MAX as u64;

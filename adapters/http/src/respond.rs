@@ -3,7 +3,7 @@
 use std::iter;
 use std::sync::LazyLock;
 
-use tollgate::Nanos;
+use tollgate::{Nanos, Reason};
 
 use crate::answer::Answer;
 use crate::decision::{By, Decision, NoPeer, Outcome};
@@ -61,7 +61,9 @@ impl Gate {
                 };
                 let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
                 let member = Member { policy, limit: refusal.limit, remaining: *remaining, more_in };
-                Some(Fields::new(self.styles, list, [member]))
+                // Where the count can't be reached, nobody knows what remains.
+                let is_known = refusal.reason != Reason::Unreachable;
+                Some(Fields::new(self.styles, list, is_known.then_some(member)))
             }
         }
     }

@@ -8,6 +8,7 @@ mod callers;
 mod changes;
 mod incident;
 mod policies;
+mod shared;
 mod sources;
 mod support;
 mod terms;
