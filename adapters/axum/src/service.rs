@@ -8,8 +8,7 @@ use tower_service::Service;
 
 use crate::peer::{ADVICE, peer};
 
-/// A service with a [`Gate`](crate::Gate) before it, as [`TollgateLayer`](crate::TollgateLayer) and
-/// [`RequireInternalLayer`](crate::RequireInternalLayer) make it.
+/// A service with a [`Gate`](crate::Gate) before it, as the layers of this crate make it.
 #[derive(Clone, Debug)]
 #[must_use = "a service that is not called limits nobody"]
 pub struct Tollgate<S> {
