@@ -4,13 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate::{AllVerdict, Key, Keyer, Nanos, Reason, Refusal, Standing, Verdict};
+use tollgate::{AllVerdict, Key, Keyer, Nanos, Standing, Verdict};
 use tollgate_http::{MOST_POLICIES, SharedAnswer, SharedBudgets, SharedPolicy, SharedStore, SharedVerdict};
 
 use crate::error::StoreError;
 use crate::limiter::SharedLimiter;
 use crate::limiter_builder::SharedLimiterBuilder;
-use crate::several::{Keyed, together, try_together};
+use crate::several::{Keyed, UNHEARD, together, try_together};
 use crate::store::Store;
 
 /// A store for a gate's budgets, with settings for its limits: see [`Store::with`].
@@ -92,7 +92,9 @@ impl SharedBudgets for Budgets {
     }
 
     fn check(&self, limits: &[(usize, Key)], cost: u32, now: Nanos) -> SharedAnswer {
-        let Some(limits) = self.limits(limits) else { return Box::pin(async { no_such_limit() }) };
+        let Some(limits) = self.limits(limits) else {
+            return Box::pin(async { AllVerdict::Refused { by: 0, refusal: UNHEARD } });
+        };
         match &limits[..] {
             &[(limiter, key)] => {
                 let limiter = limiter.clone();
@@ -137,11 +139,6 @@ fn only(verdict: Verdict) -> SharedVerdict {
         Verdict::Admitted(standing) => AllVerdict::Admitted([standing].into_iter().collect()),
         Verdict::Refused(refusal) => AllVerdict::Refused { by: 0, refusal },
     }
-}
-
-/// Nothing passes by a limit that there is not.
-const fn no_such_limit() -> SharedVerdict {
-    AllVerdict::Refused { by: 0, refusal: Refusal::new(0, Nanos::from_secs(1), Reason::Unreachable) }
 }
 
 impl fmt::Debug for StoreWith {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use tokio::time::timeout;
-use tollgate::{AllVerdict, Key, Nanos, Refusal, Standing, Verdict};
+use tollgate::{AllVerdict, Key, Nanos, Reason, Refusal, Standing, Verdict};
 
 use crate::budget::Budget;
 use crate::error::StoreError;
@@ -99,12 +99,15 @@ pub(crate) async fn together<const N: usize>(limits: &[Keyed<'_>], cost: u32, no
             heard.get_or_insert_with(|| limiter.0.without_store(*key, cost, now));
         }
     }
-    let verdict = whole(&heard).unwrap_or(AllVerdict::Admitted(heapless::Vec::new()));
+    let verdict = whole(&heard).unwrap_or(AllVerdict::Refused { by: 0, refusal: UNHEARD });
     if !verdict.passes() {
         undo(limits, &heard, now);
     }
     verdict
 }
+
+/// A limit that nobody has spoken for lets nothing pass; the scripts always say which has refused.
+pub(crate) const UNHEARD: Refusal = Refusal::new(0, Nanos::from_secs(1), Reason::Unreachable);
 
 fn known<const N: usize>(limits: &[Keyed<'_>], cost: u32, now: Nanos) -> Heard<N> {
     let mut refused = false;
