@@ -10,8 +10,10 @@ pub struct Onward<P, Q, F: Future, R> {
     service: P,
     request: Q,
     finish: fn(&Q, Heard) -> (Arc<Gate>, Entry),
-    go_on: fn(&P, Q, &Gate, Entry) -> Responding<P, Q, F, R>,
+    go_on: GoOn<P, Q, F, R>,
 }
+
+type GoOn<P, Q, F, R> = fn(&P, Q, &Gate, Entry) -> Responding<P, Q, F, R>;
 
 /// The response to a request that came to a [`Checkpoint`](crate::Checkpoint) and may have to wait.
 pub type Responding<P, Q, F, R> = ResponseFuture<F, R, Onward<P, Q, F, R>>;

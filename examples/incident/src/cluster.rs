@@ -44,10 +44,9 @@ impl Cluster {
         Ok(Self { gates, stores })
     }
 
-    /// Decisions about callers who were counted; how many of them without the store, and round trips in all.
+    /// What the nodes did in all.
     pub(crate) fn counts(&self) -> Counts {
         self.stores.iter().map(Store::counts).fold(Counts::default(), |sum, counts| Counts {
-            decisions: sum.decisions + counts.by_node + counts.by_store + counts.in_outage,
             without_store: sum.without_store + counts.in_outage,
             round_trips: sum.round_trips + counts.round_trips,
         })
@@ -57,7 +56,7 @@ impl Cluster {
 /// What three nodes did.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Counts {
-    pub(crate) decisions: u64,
+    /// Decisions that the store gave no answer to.
     pub(crate) without_store: u64,
     pub(crate) round_trips: u64,
 }

@@ -11,8 +11,10 @@ pub struct Kept<S, B, F: Future, O> {
     service: S,
     request: Request<B>,
     call: fn(S, Request<B>) -> F,
-    settle: fn(Option<Permit>, F::Output) -> O,
+    settle: Settle<F, O>,
 }
+
+type Settle<F, O> = fn(Option<Permit>, <F as Future>::Output) -> O;
 
 /// The response to a request that came to a checkpoint and may have to wait.
 pub type Responding<S, B, F, O> = ResponseFuture<F, O, Kept<S, B, F, O>>;
@@ -23,7 +25,7 @@ pub fn later<S, B, R: From<Bytes>, F: Future, E>(
     service: S,
     request: Request<B>,
     call: fn(S, Request<B>) -> F,
-    settle: fn(Option<Permit>, F::Output) -> Result<Response<R>, E>,
+    settle: Settle<F, Result<Response<R>, E>>,
 ) -> Responding<S, B, F, Result<Response<R>, E>> {
     ResponseFuture::waiting(pending, Kept { service, request, call, settle }, resume)
 }
