@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use tollgate_axum::{ChangeError, Clock, Gate, GateError, Keyer, ManualClock, Quota};
 use tollgate_conformance::{Caller, Received};
+use tollgate_redis::SharedLimiterBuilder;
 
 use crate::support::{DEADLINE, KEYER, TestServer, connected, eventually, node};
 use crate::{gate, serve};
@@ -16,12 +17,12 @@ async fn responses_tell_what_remains() {
     let Some(server) = TestServer::start(&[]) else { return };
     let store = connected(node(&server)).await;
     let clock = ManualClock::new();
-    clock.advance(Duration::from_secs(1_764_000_000));
+    clock.advance(Duration::from_hours(490_000));
     let kinds = [Quota::per_minute(7), Quota::per_minute(60).burst(10), Quota::per_minute(7).sliding()];
     for (quota, name) in kinds.into_iter().zip(["fixed", "even", "sliding"]) {
         let gate = || Gate::builder(quota).policy_name(name).clock(Clock::Manual(clock.clone()));
         let own = Caller::from(1, serve(gate()).await);
-        let strict = Caller::from(1, serve(gate().shared(store.with(|limiter| limiter.strict()))).await);
+        let strict = Caller::from(1, serve(gate().shared(store.with(SharedLimiterBuilder::strict))).await);
         let lent = Caller::from(2, serve(gate().shared(store.clone())).await);
         for millis in [0, 0, 100, 900, 0, 0, 1_500, 0, 0, 0, 0, 0, 0, 21_000, 37_500, 0, 9_000, 90_000, 0] {
             clock.advance(Duration::from_millis(millis));
@@ -45,7 +46,7 @@ async fn responses_tell_what_remains() {
 async fn failures_are_given_back() {
     let Some(server) = TestServer::start(&[]) else { return };
     let store = connected(node(&server)).await;
-    let strict = store.with(|limiter| limiter.strict());
+    let strict = store.with(SharedLimiterBuilder::strict);
     let caller = Caller::from(1, serve(gate(5, strict).charge_if(|status| status < 500)).await);
     for _ in 0..20 {
         assert_eq!(caller.get("/fails").await.status, 502);

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use tollgate_axum::Mode;
 use tollgate_conformance::Caller;
-use tollgate_redis::{Outage, Server, State, Store};
+use tollgate_redis::{Outage, Server, SharedLimiterBuilder, State, Store};
 
 use crate::support::outages::real_node;
 use crate::support::{DEADLINE, KEYER, TestServer, eventually, free_port};
@@ -63,7 +63,7 @@ async fn nobody_is_refused_in_shadow_mode() {
 async fn an_outage_is_no_outage_of_ours() {
     let Some(mut server) = TestServer::start(&[]) else { return };
     let store = real_node(server.port).await;
-    let strict = store.with(|limiter| limiter.strict());
+    let strict = store.with(SharedLimiterBuilder::strict);
     let app = serve(gate(60, strict)).await;
     for (host, dies) in [(1, false), (2, true)] {
         let caller = Caller::from(host, app);
@@ -74,9 +74,9 @@ async fn an_outage_is_no_outage_of_ours() {
         eventually("the store decides", is_back).await;
         assert_eq!(caller.get("/").await.status, 200);
         if dies {
-            server.kill()
+            server.kill();
         } else {
-            server.signal("STOP")
+            server.signal("STOP");
         }
         let (mut slowest, mut passed) = (Duration::ZERO, 0);
         for _ in 0..40 {
@@ -89,9 +89,9 @@ async fn an_outage_is_no_outage_of_ours() {
         println!("dies: {dies}; the slowest answer took {slowest:?}, {passed} of 40 passed on a share of 20");
         assert!((20..=21).contains(&passed), "{passed}");
         if dies {
-            server.restart()
+            server.restart();
         } else {
-            server.signal("CONT")
+            server.signal("CONT");
         }
         eventually("the store decides again", is_back).await;
         // What passed meanwhile is charged: this node's share, and with it no more than the limit.
