@@ -49,6 +49,7 @@ impl<T: ?Sized> Checkpoint<T> {
     /// # Errors
     /// If the store of a [shared](crate::GateBuilder::shared) gate has to be asked first. The request is kept until it has
     /// answered, and [`Heard::finish`](crate::Heard::finish) then says what becomes of it.
+    #[inline]
     pub fn enter(
         &self,
         say: impl for<'g> FnOnce(&T, Terms<'g>) -> Terms<'g>,
@@ -129,6 +130,7 @@ pub enum Entry {
 
 impl Entry {
     /// Of a request that was decided so.
+    #[inline]
     pub(crate) fn of(
         gate: &Gate,
         decision: Decision,

@@ -112,6 +112,7 @@ impl Gate {
 
     /// The same outcome, unless it puts the caller out. Nobody is out for what others have used up, nor for a store that
     /// can't be reached.
+    #[inline]
     pub(crate) fn punished(&self, decision: &Parts, keys: &Keys, outcome: Outcome) -> Outcome {
         match (&outcome, &self.penalty) {
             (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty))

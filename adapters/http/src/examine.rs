@@ -82,6 +82,7 @@ impl Gate {
     }
 
     /// A request that was counted and passes has a permit.
+    #[inline]
     fn permitted(
         self: &Arc<Self>,
         decision: Decision,
@@ -149,6 +150,7 @@ impl Gate {
         Ok(Examined::Decided(self.done(decision), entered))
     }
 
+    #[inline]
     fn done(&self, decision: Parts) -> Decision {
         if let Some(instruments) = &self.instruments {
             instruments.count(self, &decision);
@@ -157,6 +159,8 @@ impl Gate {
     }
 
     /// Ends the examination of a request with the store's verdict.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn conclude(
         &self,
         unknown: Unknown,
@@ -174,6 +178,7 @@ impl Gate {
 
     /// The same where nobody may wait for the store: refused, since passing would be no limit.
     #[cold]
+    #[inline(never)]
     fn without_waiting(&self, unknown: Unknown, fields: &(impl RequestFields + ?Sized)) -> Decision {
         tell_without_waiting();
         let limit = self.chosen(unknown.decision.class).next().map_or(0, Tier::most);

@@ -67,6 +67,7 @@ impl<F: Future, R, W> ResponseFuture<F, R, W> {
 impl<F: Future, R, W> Future for ResponseFuture<F, R, W> {
     type Output = R;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let mut kind = self.project().kind;
         loop {

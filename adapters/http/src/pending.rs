@@ -56,6 +56,7 @@ pub(crate) type Asked = heapless::Vec<(usize, Key), MOST_POLICIES>;
 
 impl Pending {
     /// Asks.
+    #[cold]
     pub(crate) fn new(gate: &Arc<Gate>, mut unknown: Box<Unknown>) -> Self {
         let under_way = UnderWay::new(Arc::clone(gate), unknown.entered.take());
         let answer = unknown.shared.check(&unknown.limits, unknown.cost, unknown.decision.now);

@@ -42,11 +42,13 @@ pub fn enter<B, R: From<Bytes>>(
 }
 
 /// The same for a request that had to wait, once the store has answered.
+#[cold]
 pub fn finish<B, R: From<Bytes>>(heard: Heard, request: &mut Request<B>) -> Entry<R> {
     let (gate, entry) = heard.finish(&Headers::of(&Head::from(&*request)));
     prepared(&gate, entry, request)
 }
 
+#[inline]
 fn prepared<B, R: From<Bytes>>(gate: &Gate, entry: checkpoint::Entry, request: &mut Request<B>) -> Entry<R> {
     match entry {
         checkpoint::Entry::Passes { decision, permit } => {

@@ -20,6 +20,7 @@ type Settle<F, O> = fn(Option<Permit>, <F as Future>::Output) -> O;
 pub type Responding<S, B, F, O> = ResponseFuture<F, O, Kept<S, B, F, O>>;
 
 /// The response to a request that waits for a store: then the service is called or the gate's own response is sent.
+#[cold]
 pub fn later<S, B, R: From<Bytes>, F: Future, E>(
     pending: Pending,
     service: S,
