@@ -161,7 +161,7 @@ fn only_a_limit_that_is_used_up_is_a_strike() {
     for (reason, strikes) in [(Reason::OverLimit, true), (Reason::Share, false), (Reason::Unreachable, false)]
     {
         let store = Store::default();
-        let gate = shared(&store).penalty(2, Duration::from_secs(60), Duration::from_secs(600));
+        let gate = shared(&store).penalty(2, Duration::from_mins(1), Duration::from_mins(10));
         let gate = Arc::new(gate.build().unwrap());
         store.answers(refusal(reason));
         let ask = || now(gate.decide_shared(Some(PEER), &())).unwrap().unwrap().refusal().unwrap().reason;
