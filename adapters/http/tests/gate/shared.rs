@@ -201,6 +201,25 @@ fn who_gives_up_waiting_is_no_longer_under_way() {
     assert!(!is_refused());
 }
 
+// Whoever would be refused is counted nowhere, also while it passes.
+#[test]
+fn who_would_be_refused_is_not_under_way() {
+    let store = Store::default();
+    let gate = Arc::new(shared(&store).mode(Mode::Shadow).in_flight(1).build().unwrap());
+    store.answers(refusal(Reason::OverLimit));
+    let admit = || now(gate.terms().admit_shared(Some(PEER), &())).unwrap().unwrap();
+    let (_, permit) = admit();
+    assert!(permit.is_some());
+    store.answers(admitted(1, Basis::Own));
+    let (decision, second) = admit();
+    assert!(!decision.is_over_limit() && second.is_some());
+    assert!(admit().0.is_over_limit());
+    drop(permit);
+    assert!(admit().0.is_over_limit());
+    drop(second);
+    assert!(!admit().0.is_over_limit());
+}
+
 #[test]
 fn refusals_say_what_they_rest_on() {
     let store = Store::default();
