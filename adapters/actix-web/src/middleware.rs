@@ -1,11 +1,11 @@
-use std::{future::Ready, future::ready, rc::Rc, sync::Arc};
+use std::{borrow::Borrow, future::Ready, future::ready, rc::Rc, sync::Arc};
 
 use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
 use tollgate_http::{
-    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, Types,
+    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, Types, types,
 };
 
 use crate::request::{Head, prepare};
@@ -106,10 +106,10 @@ pub(crate) fn to_response(answer: Answer, decision: Option<Decision>) -> HttpRes
 /// Settles a request with its response, which is told what it comes to. An error's is made later, if at all.
 fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBody<B>> {
     match &mut result {
-        Ok(told) => tell(told.response_mut(), |status, inside| permit?.settle_with(status, inside).into()),
+        Ok(told) => tell(told.response_mut(), |status, inside| Some(permit?.settle_with(status, inside))),
         Err(error) => drop(permit.map(Permit::settling).map(|settling| {
             error.add_response_mapper(move |mut response| {
-                tell(&mut response, |status, inside| settling.settle(status, inside).clone().into());
+                tell(&mut response, |status, inside| settling.settle(status, inside));
                 response
             });
         })),
@@ -117,21 +117,23 @@ fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBo
     result.map(ServiceResponse::map_into_left_body)
 }
 
-fn tell<B>(response: &mut HttpResponse<B>, settle: impl FnOnce(u16, Option<&Decision>) -> Option<Settled>) {
-    let Some(settled) = settle(response.status().as_u16(), response.extensions().get()) else { return };
-    let over = settled.write(&TYPES, |name, value, merge| add(response, name, value, merge));
-    over.map(|over| response.extensions_mut().insert(over));
+fn tell<B, S: Borrow<Settled>>(
+    to: &mut HttpResponse<B>,
+    by: impl FnOnce(u16, Option<&Decision>) -> Option<S>,
+) {
+    let Some(settled) = by(to.status().as_u16(), to.extensions().get()) else { return };
+    let over = settled.borrow().write(&TYPES, |name, value, merge| add(to, name, value, merge));
+    over.map(|over| to.extensions_mut().insert(over));
 }
 
 /// Adds a field without overwriting any.
-fn add<B>(response: &mut HttpResponse<B>, name: &HeaderName, value: HeaderValue, merge: Merge) {
-    if merge == Merge::Append || !response.headers().contains_key(name) {
-        response.headers_mut().append(name.clone(), value);
+fn add<B>(response: &mut HttpResponse<B>, name: HeaderName, value: HeaderValue, merge: Merge) {
+    if merge == Merge::Append || !response.headers().contains_key(&name) {
+        response.headers_mut().append(name, value);
     }
 }
 
-static TYPES: Types<HeaderName, HeaderValue> =
-    Types::new(HeaderName::from_static, |value| HeaderValue::from_maybe_shared(value).ok());
+static TYPES: Types<HeaderName, HeaderValue> = types!(HeaderName, HeaderValue);
 
 /// How the peer's address gets into a request.
 const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`) or count by something else than \

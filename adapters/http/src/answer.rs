@@ -61,7 +61,7 @@ impl Answer {
 
     /// Gives the fields away as [`Fields::write`] does, and then the body. Names and values that can't be sent, as those of a
     /// responder's may not, are left out.
-    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(&N, V, Merge)) -> Bytes
+    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) -> Bytes
     where
         N: for<'a> TryFrom<&'a [u8]>,
     {

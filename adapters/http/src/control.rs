@@ -5,7 +5,6 @@ use std::sync::{Arc, PoisonError};
 use tollgate::{Quota, SetQuotaError, Standing};
 
 use crate::decision::Decision;
-use crate::fields::Fields;
 use crate::gate::Gate;
 use crate::mode::Mode;
 use crate::policy::MOST_POLICIES;
@@ -35,6 +34,9 @@ pub enum ChangeError {
     #[error(transparent)]
     Quota(#[from] SetQuotaError),
 }
+
+/// Whether what each policy has charged was given back, in their order; empty if nothing was.
+pub(crate) type Refunds = heapless::Vec<bool, MOST_POLICIES>;
 
 impl Gate {
     /// Enforces, watches or leaves alone, from the next request on. Counts stay; the list of throttled callers begins anew,
@@ -71,18 +73,17 @@ impl Gate {
         Ok(())
     }
 
-    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle).
-    #[inline]
+    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle). What was given back, policy by policy.
     pub(crate) fn settle_decision(
         &self,
         decision: &Decision,
         status: u16,
         inner: Option<&Decision>,
-    ) -> Option<Fields> {
+    ) -> Refunds {
         let is_refused_inside = inner.is_some_and(|inner| inner.0.gate != self.id && !inner.passes());
         let is_free = self.refunds_inner_refusals && is_refused_inside
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
-        let mut refunds: heapless::Vec<bool, MOST_POLICIES> = heapless::Vec::new();
+        let mut refunds = Refunds::new();
         if is_free && let Some(shared) = &self.shared {
             refunds.extend(self.refund_shared(&**shared, decision));
         } else if is_free {
@@ -90,7 +91,7 @@ impl Gate {
             let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
             refunds.extend(self.chosen(decision.0.class).zip(decision.standings()).map(refund));
         }
-        self.fields_of(decision, &refunds)
+        refunds
     }
 
     /// Gives back what a store has charged; which of it counts as given back, since nobody waits to hear.

@@ -31,7 +31,7 @@ pub(crate) enum Counted {
 
 impl Gate {
     /// Whose budgets a request uses; `None` if that can't be told.
-    pub(crate) fn keys(&self, origin: Option<Origin>, plan: &Plan) -> Option<Keys> {
+    pub(crate) fn keys(&self, origin: Option<&Origin>, plan: &Plan) -> Option<Keys> {
         let key = |tier: &Tier| tier.key(&self.keyer, origin, plan.caller);
         // Those of classes are the same.
         let caller = key(self.tiers.first()?)?;

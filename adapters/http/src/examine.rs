@@ -120,7 +120,7 @@ impl Gate {
                 let _ = self.limiter().check(Key::from_fingerprint(0), presented, decision.now);
                 decision.outcome = Outcome::Exempt(service);
             }
-            Presented::Absent | Presented::Forged => match self.keys(decision.origin, plan) {
+            Presented::Absent | Presented::Forged => match self.keys(decision.origin.as_ref(), plan) {
                 Some(keys) => {
                     if let Some(peer) = peer {
                         self.notices.look(&self.source, &self.origins, peer, fields);

@@ -132,6 +132,8 @@ pub use fields::{Field, Fields, Merge};
 pub use future::ResponseFuture;
 pub use gate::{Gate, MOST_CLASSES, MOST_NETWORKS};
 pub use mode::Mode;
+#[doc(hidden)]
+pub use name::Name;
 pub use name::{FieldName, Types};
 pub use onward::{Onward, Responding};
 pub use pending::{Heard, Pending};

@@ -5,6 +5,7 @@ use tollgate::Receipt;
 use crate::decision::Decision;
 use crate::fields::Fields;
 use crate::gate::Gate;
+use crate::settled::Settled;
 
 /// A request that was counted and passes, until its response is known.
 ///
@@ -12,8 +13,8 @@ use crate::gate::Gate;
 #[derive(Debug)]
 #[must_use = "a permit that is dropped at once ends the request before it began"]
 pub struct Permit {
-    decision: Decision,
-    under_way: UnderWay,
+    pub(crate) decision: Decision,
+    pub(crate) under_way: UnderWay,
 }
 
 impl Permit {
@@ -35,9 +36,19 @@ impl Permit {
     /// never settled, because its client went away, stays charged.
     ///
     /// [`GateBuilder::refund_inner_refusals`]: crate::GateBuilder::refund_inner_refusals
-    #[inline]
     pub fn settle(self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
-        self.under_way.gate.settle_decision(&self.decision, status, inner)
+        let gate = self.under_way.gate();
+        let refunds = gate.settle_decision(&self.decision, status, inner);
+        gate.fields_of(&self.decision, &refunds)
+    }
+
+    /// The same, where the fields are told later.
+    #[inline]
+    pub fn settle_with(mut self, status: u16, inside: Option<&Decision>) -> Settled {
+        let refunds = self.under_way.gate().settle_decision(&self.decision, status, inside);
+        self.under_way.end();
+        let is_told = self.decision.is_over_limit() && inside.is_none();
+        Settled { permit: self, refunds, is_told }
     }
 }
 

@@ -81,7 +81,7 @@ impl Tier {
 
     /// Whose budget a request uses. A `caller` takes the place of the address where budgets are callers'; those of networks
     /// are by address alone. `None` if the address is needed and not known.
-    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<Origin>, caller: Option<Key>) -> Option<Key> {
+    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<&Origin>, caller: Option<Key>) -> Option<Key> {
         let Sharers::Network { prefixes, are_callers } = self.sharers else {
             return Some(Key::from_fingerprint(0));
         };
