@@ -27,6 +27,7 @@ pub struct Middleware<const GUARDS: bool, S = ()> {
 
 type TermsOf = dyn for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync;
 type Outcome<B> = Result<ServiceResponse<B>, Error>;
+type Inside<'d> = Option<&'d Decision>;
 
 impl<const GUARDS: bool> Middleware<GUARDS> {
     /// For a gate, shared or not yet.
@@ -117,10 +118,7 @@ fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBo
     result.map(ServiceResponse::map_into_left_body)
 }
 
-fn tell<B, S: Borrow<Settled>>(
-    to: &mut HttpResponse<B>,
-    by: impl FnOnce(u16, Option<&Decision>) -> Option<S>,
-) {
+fn tell<B, S: Borrow<Settled>>(to: &mut HttpResponse<B>, by: impl FnOnce(u16, Inside<'_>) -> Option<S>) {
     let Some(settled) = by(to.status().as_u16(), to.extensions().get()) else { return };
     let over = settled.borrow().write(&TYPES, |name, value, merge| add(to, name, value, merge));
     over.map(|over| to.extensions_mut().insert(over));
