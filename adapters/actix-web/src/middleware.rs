@@ -87,7 +87,7 @@ where
                 Responding::passed(inner.call(request), permit, settle)
             }
             Entry::Answered { answer, decision } => {
-                let response = request.into_response(to_response(*answer, decision));
+                let response = request.into_response(to_response(answer, decision));
                 Responding::answered(Ok(response.map_into_right_body()))
             }
         };

@@ -111,7 +111,7 @@ impl FromRequest for RequireInternal {
         };
         let head = Head::of(request);
         let service = gate.internal(head.extensions.get(), &head);
-        ready(service.map(Self).ok_or_else(|| NotInternal(Box::new(gate.unauthorized())).into()))
+        ready(service.map(Self).ok_or_else(|| NotInternal(gate.unauthorized()).into()))
     }
 }
 
@@ -136,7 +136,7 @@ impl ResponseError for Undecided {
 /// The request carries no valid credential. Answered with `401 Unauthorized` and `WWW-Authenticate`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the request carries no valid credential of one of our own services")]
-pub struct NotInternal(Box<Answer>);
+pub struct NotInternal(Answer);
 
 impl ResponseError for NotInternal {
     fn status_code(&self) -> StatusCode {
@@ -144,6 +144,6 @@ impl ResponseError for NotInternal {
     }
 
     fn error_response(&self) -> HttpResponse {
-        to_response((*self.0).clone(), None)
+        to_response(self.0.clone(), None)
     }
 }

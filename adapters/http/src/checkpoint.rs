@@ -61,7 +61,7 @@ impl<T: ?Sized> Checkpoint<T> {
         Ok(match self {
             Self::Guard(gate) => match gate.internal(decided, fields) {
                 Some(_) => Entry::Passes { decision: None, permit: None },
-                None => Entry::Answered { answer: gate.unauthorized().into(), decision: None },
+                None => Entry::Answered { answer: gate.unauthorized(), decision: None },
             },
             Self::Limits(gate, said) => {
                 let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
@@ -73,7 +73,7 @@ impl<T: ?Sized> Checkpoint<T> {
                         Entry::of(gate, decision, permit, fields)
                     }
                     Ok(Admission::Pending(pending)) => return Err(pending),
-                    Err(NoPeer) => Entry::Answered { answer: gate.no_peer(advice).into(), decision: None },
+                    Err(NoPeer) => Entry::Answered { answer: gate.no_peer(advice), decision: None },
                 }
             }
         })
@@ -122,7 +122,7 @@ pub enum Entry {
     /// The gate answers in the application's place.
     Answered {
         /// What it answers.
-        answer: Box<Answer>,
+        answer: Answer,
         /// A refusal's, which belongs into the response's extensions: whoever is further outside learns of it.
         decision: Option<Decision>,
     },
@@ -138,7 +138,7 @@ impl Entry {
         fields: &(impl RequestFields + ?Sized),
     ) -> Self {
         match gate.refusal(&decision, fields) {
-            Some(answer) => Self::Answered { answer: answer.into(), decision: Some(decision) },
+            Some(answer) => Self::Answered { answer, decision: Some(decision) },
             None => Self::Passes { decision: Some(decision), permit },
         }
     }

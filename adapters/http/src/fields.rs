@@ -1,5 +1,7 @@
 //! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them.
 
+use std::mem;
+
 use bytes::Bytes;
 use tollgate::Nanos;
 
@@ -135,14 +137,16 @@ impl Fields {
     }
 
     /// Gives the fields away, without a copy: to `add`, with what to do if the response has such a field already.
-    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) {
-        for (name, list) in [(Name::RateLimitPolicy, self.policies), (Name::RateLimit, self.standings)] {
+    pub(crate) fn write<N, V>(&mut self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) {
+        for (name, list) in
+            [(Name::RateLimitPolicy, &mut self.policies), (Name::RateLimit, &mut self.standings)]
+        {
             if !list.is_empty() {
-                types.known(name, list, |name, value| add(name, value, Merge::Append));
+                types.known(name, mem::take(list), |name, value| add(name, value, Merge::Append));
             }
         }
-        for (name, value) in LEGACY.into_iter().zip(self.legacy.into_iter().flatten()) {
-            types.known(name, value, |name, value| add(name, value, Merge::Keep));
+        for (name, value) in LEGACY.into_iter().zip(self.legacy.iter_mut().flatten()) {
+            types.known(name, mem::take(value), |name, value| add(name, value, Merge::Keep));
         }
     }
 }
