@@ -65,6 +65,7 @@ impl Origin {
     ///
     /// # Security
     /// Behind a proxy the peer is the proxy, and all its callers are one: see `Origins`, with the feature `alloc`.
+    #[inline]
     pub const fn peer(peer: IpAddr) -> Self {
         Self { address: canonical(peer), prefix: 0 }.at(Prefixes::DEFAULT)
     }
@@ -79,6 +80,7 @@ impl Origin {
     /// assert_eq!(caller.at(Prefixes::new(24, 48)?).to_string(), "2001:db8:1::/48");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     #[must_use]
     pub const fn at(self, prefixes: Prefixes) -> Self {
         let prefix = match self.address {
@@ -94,6 +96,7 @@ impl Origin {
     }
 
     /// The first address of the network that shares this caller's budget.
+    #[inline]
     pub const fn network(&self) -> IpAddr {
         match self.address {
             IpAddr::V4(v4) => {
@@ -113,6 +116,7 @@ impl Origin {
     }
 }
 
+#[inline]
 const fn canonical(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => from_nat64(v6),

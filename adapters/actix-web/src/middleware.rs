@@ -1,11 +1,11 @@
-use std::{future::Ready, future::ready, sync::Arc};
+use std::{borrow::Borrow, future::Ready, future::ready, rc::Rc, sync::Arc};
 
 use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
 use tollgate_http::{
-    Answer, Checkpoint, Decision, Entry, Gate, Merge, Permit, ResponseFuture, Settled, Terms, Types,
+    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, Types, types,
 };
 
 use crate::request::{Head, prepare};
@@ -27,6 +27,7 @@ pub struct Middleware<const GUARDS: bool, S = ()> {
 
 type TermsOf = dyn for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync;
 type Outcome<B> = Result<ServiceResponse<B>, Error>;
+type Inside<'d> = Option<&'d Decision>;
 
 impl<const GUARDS: bool> Middleware<GUARDS> {
     /// For a gate, shared or not yet.
@@ -55,40 +56,42 @@ where
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
-    type Transform = Middleware<GUARDS, S>;
+    type Transform = Middleware<GUARDS, Rc<S>>;
     type InitError = ();
     type Future = Ready<Result<Self::Transform, ()>>;
 
     fn new_transform(&self, inner: S) -> Self::Future {
-        ready(Ok(Middleware { inner, checkpoint: self.checkpoint.clone() }))
+        ready(Ok(Middleware { inner: Rc::new(inner), checkpoint: self.checkpoint.clone() }))
     }
 }
 
-impl<S, B, const GUARDS: bool> Service<ServiceRequest> for Middleware<GUARDS, S>
+impl<S, B, const GUARDS: bool> Service<ServiceRequest> for Middleware<GUARDS, Rc<S>>
 where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
-    type Future = ResponseFuture<S::Future, Outcome<EitherBody<B>>>;
+    type Future = Responding<Rc<S>, ServiceRequest, S::Future, Outcome<EitherBody<B>>>;
     forward_ready!(inner);
 
-    fn call(&self, mut request: ServiceRequest) -> Self::Future {
+    fn call(&self, request: ServiceRequest) -> Self::Future {
         let head = Head::of(request.request());
         // Not of `ConnectionInfo`, which believes what the client writes.
         let peer = request.peer_addr().map(|peer| peer.ip());
         let entry = self.checkpoint.enter(|of, on| of(&head, on), peer, head.extensions.get(), &head, ADVICE);
         drop(head);
-        match entry {
+        let finish = |request: &ServiceRequest, heard: Heard| heard.finish(&Head::of(request.request()));
+        let go_on = |inner: &Rc<S>, mut request: ServiceRequest, gate: &Gate, entry| match entry {
             Entry::Passes { decision, permit } => {
-                decision.map(|decision| prepare(self.checkpoint.gate(), decision, &mut request));
-                ResponseFuture::passed(self.inner.call(request), permit, settle)
+                decision.map(|decision| prepare(gate, decision, &mut request));
+                Responding::passed(inner.call(request), permit, settle)
             }
             Entry::Answered { answer, decision } => {
-                let response = request.into_response(to_response(*answer, decision));
-                ResponseFuture::answered(Ok(response.map_into_right_body()))
+                let response = request.into_response(to_response(answer, decision));
+                Responding::answered(Ok(response.map_into_right_body()))
             }
-        }
+        };
+        Responding::onward(entry, self.checkpoint.gate(), &self.inner, request, finish, go_on)
     }
 }
 
@@ -104,10 +107,10 @@ pub(crate) fn to_response(answer: Answer, decision: Option<Decision>) -> HttpRes
 /// Settles a request with its response, which is told what it comes to. An error's is made later, if at all.
 fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBody<B>> {
     match &mut result {
-        Ok(told) => tell(told.response_mut(), |status, inside| permit?.settle_with(status, inside).into()),
+        Ok(told) => tell(told.response_mut(), |status, inside| Some(permit?.settle_with(status, inside))),
         Err(error) => drop(permit.map(Permit::settling).map(|settling| {
             error.add_response_mapper(move |mut response| {
-                tell(&mut response, |status, inside| settling.settle(status, inside).clone().into());
+                tell(&mut response, |status, inside| settling.settle(status, inside));
                 response
             });
         })),
@@ -115,22 +118,21 @@ fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBo
     result.map(ServiceResponse::map_into_left_body)
 }
 
-fn tell<B>(response: &mut HttpResponse<B>, settle: impl FnOnce(u16, Option<&Decision>) -> Option<Settled>) {
-    let Some(settled) = settle(response.status().as_u16(), response.extensions().get()) else { return };
-    let over = settled.write(&TYPES, |name, value, merge| add(response, name, value, merge));
-    over.map(|over| response.extensions_mut().insert(over));
+fn tell<B, S: Borrow<Settled>>(to: &mut HttpResponse<B>, by: impl FnOnce(u16, Inside<'_>) -> Option<S>) {
+    let Some(settled) = by(to.status().as_u16(), to.extensions().get()) else { return };
+    let over = settled.borrow().write(&TYPES, |name, value, merge| add(to, name, value, merge));
+    over.map(|over| to.extensions_mut().insert(over));
 }
 
 /// Adds a field without overwriting any.
-fn add<B>(response: &mut HttpResponse<B>, name: &HeaderName, value: HeaderValue, merge: Merge) {
-    if merge == Merge::Append || !response.headers().contains_key(name) {
-        response.headers_mut().append(name.clone(), value);
+fn add<B>(response: &mut HttpResponse<B>, name: HeaderName, value: HeaderValue, merge: Merge) {
+    if merge == Merge::Append || !response.headers().contains_key(&name) {
+        response.headers_mut().append(name, value);
     }
 }
 
-static TYPES: Types<HeaderName, HeaderValue> =
-    Types::new(HeaderName::from_static, |value| HeaderValue::from_maybe_shared(value).ok());
+static TYPES: Types<HeaderName, HeaderValue> = types!(HeaderName, HeaderValue);
 
 /// How the peer's address gets into a request.
-const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`), or count by something else than the \
-     address (`Terms::caller`), and in tests give the request one with `TestRequest::peer_addr`.";
+const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`) or count by something else than \
+     addresses (`Terms::caller`); in tests give requests one with `TestRequest::peer_addr`.";

@@ -1,5 +1,4 @@
-use std::future::{Ready, ready};
-use std::{cell::Ref, fmt};
+use std::{cell::Ref, fmt, future::Ready, future::ready};
 
 use actix_web::dev::{Extensions, Payload, RequestHead, ServiceRequest};
 use actix_web::http::{Method, StatusCode, Uri, header::HeaderMap, header::HeaderValue};
@@ -27,8 +26,7 @@ impl<'r> Head<'r> {
         Self { method, uri, headers, extensions: request.extensions(), request }
     }
 
-    /// The pattern of the resource that the request is for, `/users/{id}`: one for all spellings of a path, if any matches.
-    /// Of several with one path and different guards it may be another than the one that answers.
+    /// The pattern of the resource, `/users/{id}`, for all spellings of a path; of several that differ in guards, any one's.
     ///
     /// # Security
     /// Wrap middleware that rewrites paths, such as `NormalizePath`, after `Tollgate`, or another path is looked at than routed.
@@ -113,7 +111,7 @@ impl FromRequest for RequireInternal {
         };
         let head = Head::of(request);
         let service = gate.internal(head.extensions.get(), &head);
-        ready(service.map(Self).ok_or_else(|| NotInternal(Box::new(gate.unauthorized())).into()))
+        ready(service.map(Self).ok_or_else(|| NotInternal(gate.unauthorized()).into()))
     }
 }
 
@@ -138,7 +136,7 @@ impl ResponseError for Undecided {
 /// The request carries no valid credential. Answered with `401 Unauthorized` and `WWW-Authenticate`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the request carries no valid credential of one of our own services")]
-pub struct NotInternal(Box<Answer>);
+pub struct NotInternal(Answer);
 
 impl ResponseError for NotInternal {
     fn status_code(&self) -> StatusCode {
@@ -146,6 +144,6 @@ impl ResponseError for NotInternal {
     }
 
     fn error_response(&self) -> HttpResponse {
-        to_response((*self.0).clone(), None)
+        to_response(self.0.clone(), None)
     }
 }

@@ -13,8 +13,7 @@ impl<'r> Head<'r> {
         Self(*head)
     }
 
-    /// The route that axum has matched, such as `/users/{id}`: one name for however many spellings of a path. `None`
-    /// outside of a router, and where no route matches.
+    /// The route that axum has matched, such as `/users/{id}`: one for all spellings of a path. `None` where none is.
     pub fn matched_path(&self) -> Option<&'r str> {
         self.extensions.get().map(MatchedPath::as_str)
     }

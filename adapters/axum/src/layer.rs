@@ -24,8 +24,7 @@ impl TollgateLayer {
     /// counted at all. The [crate's docs](crate#terms) have an example.
     ///
     /// # Security
-    /// The path and the fields are what the client wrote. A path has many spellings, and an unverified token can be made up
-    /// afresh for each request: take what the router has matched and what authentication has found.
+    /// Take what the router has matched and what authentication has found, and nothing that the client can make up.
     pub fn terms(
         self,
         terms: impl for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync + 'static,

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use tollgate_axum::{Clock, Gate, ManualClock, Quota, RequireInternalLayer, TollgateLayer};
+use tollgate_conformance::{Behaves, Store};
 use tower::{Layer, Service, service_fn};
 
 const TOKEN: &str = "the-internal-token-of-32-bytes..";
@@ -55,6 +56,10 @@ fn each_outcome_keeps_its_budget() {
         let clock = Clock::Manual(ManualClock::new());
         Gate::builder(Quota::per_minute(6)).service("edge", TOKEN).clock(clock).build().unwrap()
     };
+    let shared = |behaves| {
+        let gate = Gate::builder(Quota::per_minute(6)).clock(Clock::Manual(ManualClock::new()));
+        gate.shared(Store::new(behaves)).build().unwrap()
+    };
     let layered = |gate| TollgateLayer::new(gate).layer(service_fn(hello));
     let bare = allocations(&mut service_fn(hello), None, 200);
     let refused = {
@@ -72,6 +77,8 @@ fn each_outcome_keeps_its_budget() {
         ("exempt", allocations(&mut layered(gate()), Some(TOKEN), 200) - bare),
         ("forged, then 401", allocations(&mut guarded.clone(), Some("a made-up token"), 401) - bare),
         ("refused", refused - bare),
+        ("shared, asked", allocations(&mut layered(shared(Behaves::Answers)), None, 200) - bare),
+        ("shared, known", allocations(&mut layered(shared(Behaves::Knows)), None, 200) - bare),
     ]);
     let budget: BTreeMap<_, u64> = include_str!("allocations.tsv")
         .lines()

@@ -21,6 +21,7 @@ mod nested;
 mod outcomes;
 mod peers;
 mod reports;
+mod shared;
 mod terms;
 mod vectors;
 mod wire;
@@ -46,6 +47,7 @@ pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         changes::CASES,
         disconnects::CASES,
         reports::CASES,
+        shared::CASES,
         bodies::CASES,
         wire::CASES,
     ]

@@ -18,6 +18,7 @@ mod run;
 mod scene;
 mod sound;
 mod stage;
+mod store;
 
 pub use adapter::{Adapter, Lack};
 pub use app::{App, OWN_FIELDS, TOKEN, tell};
@@ -29,6 +30,7 @@ pub use report::{Outcome, Report};
 pub use rule::Rule;
 pub use run::{conform, run};
 pub use scene::Scene;
+pub use store::{Behaves, Store};
 
 /// The examples of the guides that are for all adapters, or for actix-web. (Others are in the crates whose features or
 /// dependencies they need.)

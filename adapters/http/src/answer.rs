@@ -1,6 +1,7 @@
 //! The responses that a gate gives in place of the application's.
 
 use std::borrow::Cow;
+use std::mem;
 
 use bytes::Bytes;
 use tollgate::{Nanos, Reason, Refusal};
@@ -11,7 +12,11 @@ use crate::name::{Name, Types};
 /// A response of the gate's own. An adapter turns it into its framework's type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use = "an answer that is not sent leaves the request to the application"]
-pub struct Answer {
+pub struct Answer(Box<Content>);
+
+/// It is large, and is moved from hand to hand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Content {
     status: u16,
     fields: Option<Fields>,
     own: heapless::Vec<(Name, Cow<'static, str>), 5>,
@@ -36,63 +41,64 @@ pub enum RefusalBody {
 impl Answer {
     /// The status code.
     pub fn status(&self) -> u16 {
-        self.status
+        self.0.status
     }
 
     /// The fields, that of the content type included.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let keep = |(name, value)| Field { name, value, merge: Merge::Keep };
-        let own = self.own.iter().map(move |(name, value)| keep((name.as_str(), &**value)));
-        let further = self.further.iter().map(|(name, value, merge)| Field { name, value, merge: *merge });
-        self.fields.iter().flat_map(Fields::iter).chain(own).chain(further)
+        let own = self.0.own.iter().map(move |(name, value)| keep((name.as_str(), &**value)));
+        let further = self.0.further.iter().map(|(name, value, merge)| Field { name, value, merge: *merge });
+        self.0.fields.iter().flat_map(Fields::iter).chain(own).chain(further)
     }
 
     /// The body, to be sent with any method but HEAD.
     pub fn body(&self) -> &str {
-        &self.body
+        &self.0.body
     }
 
     /// So many fields and the body's length fit where there is room for so many.
     #[cfg(feature = "http-1")]
     pub(crate) fn most_fields(&self) -> usize {
-        let told = self.fields.as_ref().map_or(0, Fields::most);
-        1 + told + self.own.len() + self.further.len()
+        let told = self.0.fields.as_ref().map_or(0, Fields::most);
+        1 + told + self.0.own.len() + self.0.further.len()
     }
 
     /// Gives the fields away as [`Fields::write`] does, and then the body. Names and values that can't be sent, as those of a
     /// responder's may not, are left out.
-    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(&N, V, Merge)) -> Bytes
+    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) -> Bytes
     where
         N: for<'a> TryFrom<&'a [u8]>,
     {
-        if let Some(fields) = self.fields {
+        let mut content = self.0;
+        if let Some(fields) = &mut content.fields {
             fields.write(types, &mut add);
         }
-        for (name, value) in self.own {
-            types.known(name, bytes(value), |name, value| add(name, value, Merge::Keep));
+        for (name, value) in &mut content.own {
+            types.known(*name, bytes(mem::take(value)), |name, value| add(name, value, Merge::Keep));
         }
-        for (name, value, merge) in self.further {
+        for (name, value, merge) in content.further {
             types.other(&name, value, |name, value| add(name, value, merge));
         }
-        bytes(self.body)
+        bytes(content.body)
     }
 
     /// The same with another status code, such as 503; a body of the gate's own says it too.
     pub fn with_status(mut self, status: u16) -> Self {
         let member = |status: u16| format!("\"status\":{status}");
-        if self.has_own_body
-            && let Some((before, after)) = self.body.split_once(&member(self.status))
+        if self.0.has_own_body
+            && let Some((before, after)) = self.0.body.split_once(&member(self.0.status))
         {
-            self.body = format!("{before}{}{after}", member(status)).into();
+            self.0.body = format!("{before}{}{after}", member(status)).into();
         }
-        self.status = status;
+        self.0.status = status;
         self
     }
 
     /// The same with another body.
     pub fn with_body(self, content_type: impl Into<String>, body: impl Into<Cow<'static, str>>) -> Self {
         let mut answer = self.with_field("content-type", content_type);
-        (answer.body, answer.has_own_body) = (body.into(), false);
+        (answer.0.body, answer.0.has_own_body) = (body.into(), false);
         answer
     }
 
@@ -100,18 +106,19 @@ impl Answer {
     /// sent is left out by the adapter.
     pub fn with_field(mut self, name: impl AsRef<str>, value: impl Into<String>) -> Self {
         let name = name.as_ref().to_ascii_lowercase();
-        if let Some(fields) = self.fields.take() {
+        if let Some(fields) = self.0.fields.take() {
             let told =
                 fields.iter().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
-            self.further.splice(0..0, told);
+            self.0.further.splice(0..0, told);
         }
-        self.own.retain(|(own, _)| own.as_str() != name);
-        self.further.retain(|(further, ..)| *further != name);
-        self.further.push((name, value.into(), Merge::Keep));
+        self.0.own.retain(|(own, _)| own.as_str() != name);
+        self.0.further.retain(|(further, ..)| *further != name);
+        self.0.further.push((name, value.into(), Merge::Keep));
         self
     }
 
-    /// `429 Too Many Requests` (RFC 6585 §4), or what clients of gRPC take for it.
+    /// `429 Too Many Requests` (RFC 6585 §4), or `503 Service Unavailable` (RFC 9110 §15.6.4) where nothing may pass since a
+    /// shared count can't be reached, through no fault of the caller's; or what clients of gRPC take for them.
     pub(crate) fn refused(
         policy: &str,
         used_up: Option<&str>,
@@ -129,14 +136,16 @@ impl Answer {
             Some(seconds) => (" Try again in ", &**seconds, " s."),
             None => ("", "", ""),
         };
+        let kind = if refusal.reason == Reason::Unreachable { &UNREACHABLE } else { &EXCEEDED };
         if is_grpc {
             let message = [why, advice, until, unit].concat();
-            return Self::refused_grpc(message, wait, fields, wording);
+            return Self::refused_grpc(kind, message, wait, fields, wording);
         }
         let body = match wording.body {
             RefusalBody::PlainText => [why, advice, until, unit, "\n"].concat(),
             RefusalBody::ProblemJson => {
-                [PROBLEM, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"].concat()
+                [kind.problem, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"]
+                    .concat()
             }
         };
         let own = [
@@ -144,12 +153,18 @@ impl Answer {
             seconds.map(|seconds| (Name::RetryAfter, Cow::Owned(seconds.to_owned()))),
             Some((Name::CacheControl, Cow::Borrowed("no-store"))),
         ];
-        Self::new(429, fields, own.into_iter().flatten(), body)
+        Self::new(kind.status, fields, own.into_iter().flatten(), body)
     }
 
-    /// A refusal in trailers only: `RESOURCE_EXHAUSTED`, and the milliseconds after which a client that retries by itself
-    /// does so (gRPC's A6).
-    fn refused_grpc(message: String, wait: Option<Nanos>, fields: Option<Fields>, wording: Wording) -> Self {
+    /// A refusal in trailers only: `RESOURCE_EXHAUSTED` or `UNAVAILABLE`, and the milliseconds after which a client that
+    /// retries by itself does so (gRPC's A6).
+    fn refused_grpc(
+        kind: &Kind,
+        message: String,
+        wait: Option<Nanos>,
+        fields: Option<Fields>,
+        wording: Wording,
+    ) -> Self {
         let pushback = match wait {
             Some(wait) => {
                 let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
@@ -160,7 +175,7 @@ impl Answer {
         };
         let own = [
             (Name::ContentType, Cow::Borrowed("application/grpc")),
-            (Name::GrpcStatus, Cow::Borrowed("8")),
+            (Name::GrpcStatus, Cow::Borrowed(kind.grpc)),
             (Name::GrpcMessage, Cow::Owned(message)),
             (Name::GrpcRetryPushback, pushback),
             (Name::CacheControl, Cow::Borrowed("no-store")),
@@ -185,14 +200,15 @@ impl Answer {
     /// An answer of the report's.
     #[cfg(feature = "report")]
     pub(crate) fn own(status: u16, content_type: &'static str, body: impl Into<Cow<'static, str>>) -> Self {
-        let answer = Self::new(status, None, [(Name::ContentType, content_type.into())], body);
-        Self { has_own_body: false, ..answer }
+        let mut answer = Self::new(status, None, [(Name::ContentType, content_type.into())], body);
+        answer.0.has_own_body = false;
+        answer
     }
 
     /// The same with one more line.
     #[cfg(feature = "report")]
     pub(crate) fn and_field(mut self, name: &str, value: impl Into<String>, merge: Merge) -> Self {
-        self.further.push((name.into(), value.into(), merge));
+        self.0.further.push((name.into(), value.into(), merge));
         self
     }
 
@@ -204,7 +220,8 @@ impl Answer {
         body: impl Into<Cow<'static, str>>,
     ) -> Self {
         let own = own.into_iter().take(5).collect();
-        Self { status, fields, own, further: Vec::new(), body: body.into(), has_own_body: true }
+        let body = body.into();
+        Self(Box::new(Content { status, fields, own, further: Vec::new(), body, has_own_body: true }))
     }
 }
 
@@ -217,6 +234,10 @@ fn reason(used_up: Option<&str>, refusal: Refusal) -> Cow<'_, str> {
         (Reason::CostAboveLimit, _) => {
             format!("The request costs more than the limit of {} allows at once.", refusal.limit).into()
         }
+        (Reason::Share, _) => {
+            format!("This server's share of the limit, {} requests, is used up.", refusal.limit).into()
+        }
+        (Reason::Unreachable, _) => "Requests can't be counted at the moment.".into(),
         (_, Some(used_up)) => used_up.into(),
         (_, None) => format!("The limit of {} requests at once is used up.", refusal.limit).into(),
     }
@@ -229,9 +250,28 @@ fn bytes(text: Cow<'static, str>) -> Bytes {
     }
 }
 
-/// How the body of a problem begins.
-const PROBLEM: &str = "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
-     \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\"detail\":\"";
+/// What kinds of refusals differ in.
+struct Kind {
+    status: u16,
+    grpc: &'static str,
+    /// How the body of a problem begins.
+    problem: &'static str,
+}
+
+const EXCEEDED: Kind = Kind {
+    status: 429,
+    grpc: "8",
+    problem: "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
+         \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\"detail\":\"",
+};
+
+const UNREACHABLE: Kind = Kind {
+    status: 503,
+    grpc: "14",
+    problem: "{\"type\":\"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity\",\
+         \"title\":\"Request cannot be satisfied due to temporary server capacity constraints\",\"status\":503,\
+         \"detail\":\"",
+};
 
 /// A pushback has 32 bits, signed; a client that can't read one does not retry.
 const LONGEST_PUSHBACK: u64 = i32::MAX as u64;

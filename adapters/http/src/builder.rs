@@ -5,7 +5,7 @@ use std::{fmt, iter};
 
 use arc_swap::ArcSwap;
 use tollgate::{
-    BoxedInFlight, BoxedPenalty, Credentials, Keyer, Nanos, Origins, Overflow, Prefixes, Quota,
+    BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Keyer, Nanos, Origins, Overflow, Prefixes, Quota,
     TrustedNetwork,
 };
 
@@ -21,6 +21,7 @@ use crate::mode::{Mode, ModeCell};
 use crate::name::FieldName;
 use crate::notices::Notices;
 use crate::policy::{MOST_POLICIES, Policy};
+use crate::shared::{self, SharedStore};
 use crate::source::Source;
 use crate::tier::{IN_FLIGHT, Texts, Tier};
 use crate::upkeep::Upkeep;
@@ -42,6 +43,7 @@ pub struct GateBuilder {
     first: Policy,
     further: Vec<Policy>,
     classes: Vec<Policy>,
+    shared: Option<Box<dyn SharedStore>>,
     in_flight: Option<u32>,
     penalty: Option<(u32, Nanos, Nanos)>,
     charge_if: Option<ChargeIf>,
@@ -86,6 +88,7 @@ impl GateBuilder {
             first: Policy::new(DEFAULT_POLICY_NAME, quota),
             further: Vec::new(),
             classes: Vec::new(),
+            shared: None,
             in_flight: None,
             penalty: None,
             charge_if: None,
@@ -196,6 +199,20 @@ impl GateBuilder {
     /// caller is of, [`Terms::class`](crate::Terms::class) says. The name is a policy's.
     pub fn class(mut self, name: impl Into<String>, quota: Quota) -> Self {
         self.classes.push(Policy::new(name, quota));
+        self
+    }
+
+    /// Keeps the budgets of all policies and classes in a store that other nodes use too, so that together they admit no more
+    /// than the limits. Gates whose policies have the same names and quotas share their budgets, in one process or several,
+    /// so give those of different gates different names. Keys are made by the store's keyer.
+    ///
+    /// A request whose answer this node does not know waits for the store; in adapters that is all. Own services' requests
+    /// never do. What the store can't be asked about is decided as the store was told to, and what is then refused for
+    /// [`Reason::Unreachable`](crate::Reason::Unreachable) is answered with 503. Limits of requests under way, penalties and
+    /// the report are each node's own, a refused request tells of nothing that remains, and quotas can't be changed while the
+    /// gate is in use. Of [`capacity`](Self::capacity) each node has its own.
+    pub fn shared(mut self, store: impl SharedStore) -> Self {
+        self.shared = Some(Box::new(store));
         self
     }
 
@@ -328,7 +345,7 @@ impl GateBuilder {
         self
     }
 
-    /// The keyed hash of addresses. The default has a fresh random seed.
+    /// The keyed hash of addresses. The default has a fresh random seed, or is that of the [shared](Self::shared) store.
     pub fn keyer(mut self, keyer: Keyer) -> Self {
         self.keyer = Some(keyer);
         self
@@ -411,10 +428,11 @@ impl GateBuilder {
             return Err(GateError::TooManyClasses { count: self.classes.len() });
         }
         let overflow = self.first.overflow;
+        let quota = self.first.quota;
         let policies = iter::once(self.first).chain(self.further);
-        let quotas =
-            policies.clone().chain(self.classes.iter().cloned()).map(|policy| policy.quota).collect();
-        let tier = |policy| Tier::new(policy, self.capacity, prefixes);
+        let all: Vec<_> = policies.clone().chain(self.classes.iter().cloned()).collect();
+        let quotas = all.iter().map(|policy| policy.quota).collect();
+        let tier = |policy| Tier::new(policy, self.capacity, prefixes, self.shared.is_some());
         let tiers = policies.map(tier).collect::<Result<Vec<_>, _>>()?;
         let classes = self
             .classes
@@ -422,6 +440,16 @@ impl GateBuilder {
             .map(|class| tier(class.overflow(overflow)))
             .collect::<Result<Vec<_>, _>>()?;
         all_differ(tiers.iter().chain(&classes).map(|tier| &*tier.name).chain([IN_FLIGHT]))?;
+        if tiers.first().is_none_or(Tier::is_of_everyone) {
+            return Err(GateError::FirstForEveryone);
+        }
+        let shared =
+            self.shared.as_ref().map(|store| shared::budgets(&**store, &all, self.capacity)).transpose()?;
+        let keyer = shared::keyer(self.shared.as_deref(), self.keyer)?;
+        let first = match tiers.first().and_then(Tier::kept) {
+            Some(kept) => Arc::clone(kept),
+            None => counting(quota)?,
+        };
         let windows = tiers.iter().chain(&classes).map(Tier::enforced_window);
         let longest_window = windows.max().unwrap_or(Nanos::ZERO);
         let texts = Texts::new(quotas, &tiers, &classes, self.in_flight);
@@ -443,9 +471,10 @@ impl GateBuilder {
         let instruments = Instruments::new(self.counted, tiers.iter().chain(&classes));
         Ok(Gate {
             instruments,
-            first: tiers.first().and_then(Tier::kept).map(Arc::clone).ok_or(GateError::FirstForEveryone)?,
+            first,
             tiers,
             classes,
+            shared,
             texts: ArcSwap::from_pointee(texts),
             changing: Mutex::new(()),
             in_flight,
@@ -465,7 +494,7 @@ impl GateBuilder {
             challenge: self.field.challenge(),
             field: self.field,
             strips_credential: self.strips_credential,
-            keyer: self.keyer.unwrap_or_else(Keyer::random),
+            keyer,
             wording: Wording { resolution: ticker.resolution(), body: self.body },
             ticker,
             mode: ModeCell::new(self.mode),
@@ -489,6 +518,13 @@ impl GateBuilder {
         }
         Ok(origins.v4_prefix(self.v4_prefix).v6_prefix(self.v6_prefix).build()?)
     }
+}
+
+/// A table that nobody is charged in.
+fn counting(quota: Quota) -> Result<Arc<Upkeep<BoxedLimiter>>, GateError> {
+    let limiter = BoxedLimiter::with_capacity(quota, 1);
+    let told = |error| GateError::Limiter { policy: DEFAULT_POLICY_NAME.into(), error };
+    Ok(Upkeep::new(limiter.map_err(told)?))
 }
 
 fn all_differ<'a>(mut names: impl Iterator<Item = &'a str> + Clone) -> Result<(), GateError> {

@@ -3,8 +3,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::answer::Answer;
-use crate::decision::Decision;
+use crate::decision::{Decision, NoPeer};
+use crate::examine::Admission;
 use crate::gate::Gate;
+use crate::pending::Pending;
 use crate::permit::Permit;
 use crate::request::RequestFields;
 use crate::terms::Terms;
@@ -43,6 +45,11 @@ impl<T: ?Sized> Checkpoint<T> {
     ///
     /// `say` calls the function of the terms. `peer` is where the connection comes from; `advice` tells the operator how that
     /// gets into a request in the adapter's framework.
+    ///
+    /// # Errors
+    /// If the store of a [shared](crate::GateBuilder::shared) gate has to be asked first. The request is kept until it has
+    /// answered, and [`Heard::finish`](crate::Heard::finish) then says what becomes of it.
+    #[inline]
     pub fn enter(
         &self,
         say: impl for<'g> FnOnce(&T, Terms<'g>) -> Terms<'g>,
@@ -50,26 +57,26 @@ impl<T: ?Sized> Checkpoint<T> {
         decided: Option<&Decision>,
         fields: &(impl RequestFields + ?Sized),
         advice: &str,
-    ) -> Entry {
-        match self {
+    ) -> Result<Entry, Pending> {
+        Ok(match self {
             Self::Guard(gate) => match gate.internal(decided, fields) {
                 Some(_) => Entry::Passes { decision: None, permit: None },
-                None => Entry::Answered { answer: gate.unauthorized().into(), decision: None },
+                None => Entry::Answered { answer: gate.unauthorized(), decision: None },
             },
             Self::Limits(gate, said) => {
                 let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
-                let Ok((decision, permit)) = terms.admit(peer, fields) else {
-                    return Entry::Answered { answer: gate.no_peer(advice).into(), decision: None };
-                };
-                if decision.lacks_peer() {
-                    gate.tell_uncounted(advice);
-                }
-                match gate.refusal(&decision, fields) {
-                    Some(answer) => Entry::Answered { answer: answer.into(), decision: Some(decision) },
-                    None => Entry::Passes { decision: Some(decision), permit },
+                match terms.begin(peer, fields) {
+                    Ok(Admission::Decided(decision, permit)) => {
+                        if decision.lacks_peer() {
+                            gate.tell_uncounted(advice);
+                        }
+                        Entry::of(gate, decision, permit, fields)
+                    }
+                    Ok(Admission::Pending(pending)) => return Err(pending),
+                    Err(NoPeer) => Entry::Answered { answer: gate.no_peer(advice), decision: None },
                 }
             }
-        }
+        })
     }
 
     /// The gate.
@@ -115,8 +122,24 @@ pub enum Entry {
     /// The gate answers in the application's place.
     Answered {
         /// What it answers.
-        answer: Box<Answer>,
+        answer: Answer,
         /// A refusal's, which belongs into the response's extensions: whoever is further outside learns of it.
         decision: Option<Decision>,
     },
+}
+
+impl Entry {
+    /// Of a request that was decided so.
+    #[inline]
+    pub(crate) fn of(
+        gate: &Gate,
+        decision: Decision,
+        permit: Option<Permit>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Self {
+        match gate.refusal(&decision, fields) {
+            Some(answer) => Self::Answered { answer, decision: Some(decision) },
+            None => Self::Passes { decision: Some(decision), permit },
+        }
+    }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, PoisonError};
 use tollgate::{Quota, SetQuotaError, Standing};
 
 use crate::decision::Decision;
-use crate::fields::Fields;
 use crate::gate::Gate;
 use crate::mode::Mode;
 use crate::policy::MOST_POLICIES;
+use crate::shared::SharedBudgets;
 use crate::tier::{Texts, Tier};
 
 /// Why a policy can't be held to another quota.
@@ -24,10 +24,19 @@ pub enum ChangeError {
     /// The policy is for everyone.
     #[error("the quota of a policy for everyone can't be changed: build another gate")]
     ForEveryone,
+    /// The policy's budgets are shared with other nodes.
+    #[error(
+        "the quota of a shared policy can't be changed while it runs: start the nodes one after the other with the new \
+         one; their counts go on if the limit has as many binary digits"
+    )]
+    Shared,
     /// The quota can't be enforced, or the counts would not mean the same.
     #[error(transparent)]
     Quota(#[from] SetQuotaError),
 }
+
+/// Whether what each policy has charged was given back, in their order; empty if nothing was.
+pub(crate) type Refunds = heapless::Vec<bool, MOST_POLICIES>;
 
 impl Gate {
     /// Enforces, watches or leaves alone, from the next request on. Counts stay; the list of throttled callers begins anew,
@@ -51,7 +60,8 @@ impl Gate {
         let Some((index, tier)) = tiers.by_ref().enumerate().find(|(_, tier)| tier.name == name) else {
             return Err(ChangeError::NoSuchPolicy { name: name.into() });
         };
-        let limiter = tier.kept().ok_or(ChangeError::ForEveryone)?.limiter();
+        let here = if self.shared.is_some() { ChangeError::Shared } else { ChangeError::ForEveryone };
+        let limiter = tier.kept().ok_or(here)?.limiter();
         // One change after the other, or what is told may not be what is enforced.
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         limiter.set_quota(quota)?;
@@ -63,23 +73,34 @@ impl Gate {
         Ok(())
     }
 
-    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle).
-    #[inline]
+    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle). What was given back, policy by policy.
     pub(crate) fn settle_decision(
         &self,
         decision: &Decision,
         status: u16,
         inner: Option<&Decision>,
-    ) -> Option<Fields> {
+    ) -> Refunds {
         let is_refused_inside = inner.is_some_and(|inner| inner.0.gate != self.id && !inner.passes());
         let is_free = self.refunds_inner_refusals && is_refused_inside
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
-        let mut refunds: heapless::Vec<bool, MOST_POLICIES> = heapless::Vec::new();
-        if is_free {
+        let mut refunds = Refunds::new();
+        if is_free && let Some(shared) = &self.shared {
+            refunds.extend(self.refund_shared(&**shared, decision));
+        } else if is_free {
             let now = self.ticker.now();
             let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
             refunds.extend(self.chosen(decision.0.class).zip(decision.standings()).map(refund));
         }
-        self.fields_of(decision, &refunds)
+        refunds
+    }
+
+    /// Gives back what a store has charged; which of it counts as given back, since nobody waits to hear.
+    #[cold]
+    fn refund_shared(&self, shared: &dyn SharedBudgets, decision: &Decision) -> impl Iterator<Item = bool> {
+        let standings = decision.standings();
+        let limits: heapless::Vec<usize, MOST_POLICIES> =
+            self.chosen_numbers(decision.0.class).take(standings.len()).collect();
+        shared.refund(&limits, standings, self.ticker.now());
+        standings.iter().map(|standing| standing.receipt.cost() > 0)
     }
 }

@@ -22,6 +22,18 @@ pub enum GateError {
     /// The penalty can't be had.
     #[error("the penalty: {0}")]
     Penalty(BuildError),
+    /// The shared store can't keep the budgets.
+    #[error("the shared store: {reason}")]
+    Shared {
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The gate's keyer is not the store's.
+    #[error(
+        "the gate's keyer has another seed than the shared store's, so that other nodes would not find its budgets: leave \
+         .keyer(..) out, the store's is used"
+    )]
+    TwoSeeds,
     /// The first policy is for everyone.
     #[error("a gate's first policy is for each caller: add the one for everyone with .policy(..)")]
     FirstForEveryone,

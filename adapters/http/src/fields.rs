@@ -1,5 +1,7 @@
 //! `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them.
 
+use std::mem;
+
 use bytes::Bytes;
 use tollgate::Nanos;
 
@@ -36,7 +38,7 @@ pub(crate) struct Styles {
 }
 
 /// The fields that tell a counted caller where it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Fields {
     /// Empty where they are not wanted.
     policies: Bytes,
@@ -84,26 +86,18 @@ impl Member<'_> {
 }
 
 impl Fields {
-    /// The fields of a gate with these policies.
-    pub(crate) fn new<'m>(
-        styles: Styles,
-        policies: &Bytes,
-        standings: impl IntoIterator<Item = Member<'m>>,
-    ) -> Self {
-        let Styles { draft, legacy } = styles;
-        let (mut list, mut closest) = (List::new(), None::<Member<'_>>);
-        for member in standings {
-            if draft {
-                member.list(&mut list);
+    /// One more field of a gate's.
+    pub(crate) fn set(&mut self, name: Name, value: Bytes) {
+        match name {
+            Name::RateLimitPolicy => self.policies = value,
+            Name::RateLimit => self.standings = value,
+            number => {
+                let place = LEGACY.iter().position(|&name| name == number);
+                let numbers = self.legacy.get_or_insert_default();
+                if let Some(place) = place.and_then(|place| numbers.get_mut(place)) {
+                    *place = value;
+                }
             }
-            if legacy && closest.as_ref().is_none_or(|closest| member.share() < closest.share()) {
-                closest = Some(member);
-            }
-        }
-        Self {
-            policies: if draft { policies.clone() } else { Bytes::new() },
-            standings: Bytes::copy_from_slice(list.as_bytes()),
-            legacy: closest.as_ref().map(Member::legacy),
         }
     }
 
@@ -143,14 +137,16 @@ impl Fields {
     }
 
     /// Gives the fields away, without a copy: to `add`, with what to do if the response has such a field already.
-    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(&N, V, Merge)) {
-        for (name, list) in [(Name::RateLimitPolicy, self.policies), (Name::RateLimit, self.standings)] {
+    pub(crate) fn write<N, V>(&mut self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) {
+        for (name, list) in
+            [(Name::RateLimitPolicy, &mut self.policies), (Name::RateLimit, &mut self.standings)]
+        {
             if !list.is_empty() {
-                types.known(name, list, |name, value| add(name, value, Merge::Append));
+                types.known(name, mem::take(list), |name, value| add(name, value, Merge::Append));
             }
         }
-        for (name, value) in LEGACY.into_iter().zip(self.legacy.into_iter().flatten()) {
-            types.known(name, value, |name, value| add(name, value, Merge::Keep));
+        for (name, value) in LEGACY.into_iter().zip(self.legacy.iter_mut().flatten()) {
+            types.known(name, mem::take(value), |name, value| add(name, value, Merge::Keep));
         }
     }
 }
@@ -158,6 +154,38 @@ impl Fields {
 fn push(list: &mut List, text: &str) {
     let pushed = list.push_str(text);
     debug_assert!(pushed.is_ok(), "{text} does not fit");
+}
+
+/// Tells each field of a gate with these policies to `add`, in which nothing is moved that was just written: a response's
+/// fields are copied nowhere on their way.
+#[inline]
+pub(crate) fn tell<'m>(
+    styles: Styles,
+    policies: &Bytes,
+    standings: impl IntoIterator<Item = Member<'m>>,
+    mut add: impl FnMut(Name, Bytes, Merge),
+) {
+    let Styles { draft, legacy } = styles;
+    let (mut list, mut closest) = (List::new(), None::<Member<'_>>);
+    for member in standings {
+        if draft {
+            member.list(&mut list);
+        }
+        if legacy && closest.as_ref().is_none_or(|closest| member.share() < closest.share()) {
+            closest = Some(member);
+        }
+    }
+    if draft {
+        add(Name::RateLimitPolicy, policies.clone(), Merge::Append);
+    }
+    if !list.is_empty() {
+        add(Name::RateLimit, Bytes::copy_from_slice(list.as_bytes()), Merge::Append);
+    }
+    if let Some(closest) = closest {
+        for (name, value) in LEGACY.into_iter().zip(closest.legacy()) {
+            add(name, value, Merge::Keep);
+        }
+    }
 }
 
 /// A number's digits, which most of the time need no memory.
@@ -238,8 +266,9 @@ mod tests {
     }
 
     fn list<const N: usize>(members: [Member<'_>; N]) -> String {
-        let styles = Styles { draft: true, legacy: false };
-        Fields::new(styles, &Bytes::new(), members).rate_limit().to_owned()
+        let (styles, mut fields) = (Styles { draft: true, legacy: false }, Fields::default());
+        tell(styles, &Bytes::new(), members, |name, value, _| fields.set(name, value));
+        fields.rate_limit().to_owned()
     }
 
     #[test]

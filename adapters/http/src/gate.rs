@@ -4,27 +4,25 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use tollgate::{
-    AllVerdict, BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Key, Keyer, Limit, Origin, Origins,
-    Presented, Quota, Reason, Receipt, Refusal, Verdict, check_list,
+    BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Keyer, Origin, Origins, Presented, Quota,
 };
 
 use crate::answer::{Answer, Wording};
 use crate::clock::{Clock, Ticker};
 use crate::credential::{CredentialField, MOST_SECRETS, Scheme};
-use crate::decision::{By, Decision, Identity, NoPeer, Outcome, Parts, ServiceName, Standings};
+use crate::decision::{Decision, Identity, NoPeer, ServiceName};
 use crate::fields::Styles;
 use crate::instruments::Instruments;
 use crate::mode::{Mode, ModeCell};
 use crate::name::FieldName;
 use crate::notices::Notices;
-use crate::permit::Permit;
-use crate::policy::MOST_POLICIES;
 use crate::request::RequestFields;
+use crate::shared::SharedBudgets;
 use crate::source::Source;
 use crate::terms::Plan;
 use crate::tier::{Texts, Tier};
 use crate::upkeep::Upkeep;
-use crate::watching::{Caller, Watching};
+use crate::watching::Watching;
 
 /// Decides requests and words the answers. Build one in one small function, share it by `Arc`.
 ///
@@ -40,10 +38,12 @@ use crate::watching::{Caller, Watching};
 pub struct Gate {
     /// The policies, the builder's quota first; one at least.
     pub(crate) tiers: Vec<Tier>,
-    /// The table of the first.
+    /// The table of the first; if the budgets are shared, one for nobody that counts requests of own services.
     pub(crate) first: Arc<Upkeep<BoxedLimiter>>,
     /// Each takes the place of the first policy for the callers of a class.
     pub(crate) classes: Vec<Tier>,
+    /// Where the policies' budgets and then those of the classes are, if other nodes share them.
+    pub(crate) shared: Option<Arc<dyn SharedBudgets>>,
     pub(crate) texts: ArcSwap<Texts>,
     /// Held while a quota is changed.
     pub(crate) changing: Mutex<()>,
@@ -81,13 +81,6 @@ pub(crate) type ChargeIf = Box<dyn Fn(u16) -> bool + Send + Sync>;
 /// Makes of a refusal what is sent in its place.
 pub(crate) type Responder = Box<dyn Fn(Answer, &Decision) -> Answer + Send + Sync>;
 
-/// Whom a request is counted by.
-struct Keys {
-    /// In all scopes: for penalties and requests under way.
-    caller: Key,
-    policies: heapless::Vec<Key, MOST_POLICIES>,
-}
-
 /// The most classes of callers that a gate has.
 pub const MOST_CLASSES: usize = 16;
 
@@ -103,6 +96,9 @@ impl Gate {
     /// No lock is taken, and nothing is allocated but the decision, which its clones share, and the list of where the caller
     /// stands with several policies. A sweep of the table, due every few days, runs in a thread of its own.
     ///
+    /// A [shared](crate::GateBuilder::shared) gate refuses what its node can't decide without asking the store, for
+    /// [`Reason::Unreachable`](crate::Reason::Unreachable), and says so in the log: use [`decide_shared`](Self::decide_shared).
+    ///
     /// # Errors
     /// If the request must be counted and its peer is not known: answer with [`no_peer`](Self::no_peer). An exempt
     /// request needs no peer. In [`Mode::Shadow`] the request passes uncounted, and [`Decision::lacks_peer`] says so, for
@@ -112,79 +108,20 @@ impl Gate {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Decision, NoPeer> {
-        self.decide_by(&Plan::ORDINARY, peer, fields).map(|(decision, _)| decision)
+        self.decide_by(&Plan::ORDINARY, peer, fields)
     }
 
-    /// Decides a request and counts it.
-    pub(crate) fn decide_by(
-        &self,
-        plan: &Plan,
-        peer: Option<IpAddr>,
-        fields: &(impl RequestFields + ?Sized),
-    ) -> Result<(Decision, Option<Receipt>), NoPeer> {
-        self.examine(plan, peer, fields, false)
-    }
-
-    /// The same, where a request that passes is under way from now on.
-    pub(crate) fn admit_by(
+    /// The same, where the store of a [shared](crate::GateBuilder::shared) gate is asked if it must be; any other gate
+    /// decides at once.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub async fn decide_shared(
         self: &Arc<Self>,
-        plan: &Plan,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
-    ) -> Result<(Decision, Option<Permit>), NoPeer> {
-        let (decision, entered) = self.examine(plan, peer, fields, true)?;
-        let permit = (decision.is_counted() && decision.passes())
-            .then(|| Permit::new(Arc::clone(self), decision.clone(), entered));
-        Ok((decision, permit))
-    }
-
-    fn examine(
-        &self,
-        plan: &Plan,
-        peer: Option<IpAddr>,
-        fields: &(impl RequestFields + ?Sized),
-        is_entering: bool,
-    ) -> Result<(Decision, Option<Receipt>), NoPeer> {
-        let presented = self.verify(fields);
-        let mut decision = Parts {
-            gate: self.id,
-            identity: self.identity(presented),
-            origin: peer.map(|peer| self.origin(peer, fields)),
-            outcome: Outcome::Uncounted,
-            class: plan.class,
-            now: self.ticker.now(),
-            mode: self.mode.load(),
-            lacks_peer: false,
-        };
-        let mut entered = None;
-        match presented {
-            _ if decision.mode == Mode::Off || plan.skip => {}
-            Presented::Service(service) => {
-                // Counts it as exempt.
-                let _ = self.limiter().check(Key::from_fingerprint(0), presented, decision.now);
-                decision.outcome = Outcome::Exempt(service);
-            }
-            Presented::Absent | Presented::Forged => match self.keys(decision.origin, plan) {
-                Some(keys) => {
-                    if let Some(peer) = peer {
-                        self.notices.look(&self.source, &self.origins, peer, fields);
-                    }
-                    let in_flight = self.in_flight.as_ref().filter(|_| is_entering);
-                    (decision.outcome, entered) =
-                        self.count(&decision, &keys, presented, plan.cost, in_flight);
-                    if let Some(watching) = &self.watching {
-                        let caller = Caller { key: keys.caller, peer, is_named: plan.caller.is_some() };
-                        watching.look(self, &decision, caller, presented, fields);
-                    }
-                }
-                None if decision.mode == Mode::Shadow => decision.lacks_peer = true,
-                None => return Err(NoPeer),
-            },
-        }
-        if let Some(instruments) = &self.instruments {
-            instruments.count(self, &decision);
-        }
-        Ok((Decision(Arc::new(decision)), entered))
+    ) -> Result<Decision, NoPeer> {
+        self.terms().decide_shared(peer, fields).await
     }
 
     /// Who calls: the socket's peer, or whom the proxies that are trusted name.
@@ -253,12 +190,13 @@ impl Gate {
         self.strips_credential && is_ours
     }
 
-    /// The table of the builder's quota: its capacity, its counts.
+    /// The table of the builder's quota: its capacity, its counts. Of a [shared](crate::GateBuilder::shared) gate it counts
+    /// requests of own services alone.
     pub fn limiter(&self) -> &BoxedLimiter {
         self.first.limiter()
     }
 
-    fn verify(&self, fields: &(impl RequestFields + ?Sized)) -> Presented {
+    pub(crate) fn verify(&self, fields: &(impl RequestFields + ?Sized)) -> Presented {
         self.credentials.verify(self.field.presented(fields.named(&self.field.name)))
     }
 
@@ -275,107 +213,14 @@ impl Gate {
         first.into_iter().chain(self.tiers.iter().skip(1))
     }
 
-    /// Whose budgets a request uses; `None` if that can't be told.
-    fn keys(&self, origin: Option<Origin>, plan: &Plan) -> Option<Keys> {
-        let key = |tier: &Tier| tier.key(&self.keyer, origin, plan.caller);
-        // Those of classes are the same.
-        let caller = key(self.tiers.first()?)?;
-        let first = plan.scope.map_or(caller, |scope| {
-            self.keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
-        });
-        let mut policies = heapless::Vec::from_array([first]);
-        for tier in self.tiers.iter().skip(1) {
-            // There is room for each policy.
-            policies.push(key(tier)?).ok()?;
-        }
-        Some(Keys { caller, policies })
+    /// The same by their numbers, where classes are numbered after policies.
+    pub(crate) fn chosen_numbers(&self, class: Option<u8>) -> impl Iterator<Item = usize> + use<> {
+        let policies = self.tiers.len();
+        let first = class.map(usize::from).filter(|class| *class < self.classes.len());
+        std::iter::once(first.map_or(0, |class| policies + class)).chain(1..policies)
     }
 
-    /// Counts a request; if it is let in, what counts it as under way.
-    fn count(
-        &self,
-        decision: &Parts,
-        keys: &Keys,
-        presented: Presented,
-        cost: u32,
-        in_flight: Option<&BoxedInFlight>,
-    ) -> (Outcome, Option<Receipt>) {
-        let now = decision.now;
-        for tier in self.chosen(decision.class) {
-            tier.see_to_it(now);
-        }
-        if let Some(penalty) = &self.penalty {
-            drop(penalty.see_to_it(now));
-            if let Some(out) = penalty.limiter().out(keys.caller, now) {
-                return (self.out(decision, out), None);
-            }
-        }
-        let entered = match in_flight.map(|in_flight| in_flight.enter(keys.caller, presented, now)) {
-            Some(Verdict::Refused(refusal)) => {
-                return (Outcome::Refused { by: By::InFlight, refusal, remaining: 0 }, None);
-            }
-            Some(Verdict::Admitted(standing)) => Some(standing.receipt),
-            Some(Verdict::Exempt(_)) | None => None,
-        };
-        let outcome = self.charge(decision, keys, presented, cost);
-        if let (Outcome::Refused { .. }, Some(receipt), Some(in_flight)) = (&outcome, entered, in_flight) {
-            in_flight.release(receipt);
-            return (outcome, None);
-        }
-        (outcome, entered)
-    }
-
-    fn charge(&self, decision: &Parts, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
-        let (now, mut chosen) = (decision.now, self.chosen(decision.class));
-        let outcome = if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
-            match only.check(key, presented, now, cost) {
-                Verdict::Exempt(service) => Outcome::Exempt(service),
-                Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing])),
-                Verdict::Refused(refusal) => self.refused(decision, keys, 0, refusal, cost),
-            }
-        } else {
-            let limits =
-                self.chosen(decision.class).zip(&keys.policies).map(|(tier, key)| (tier.limit(), *key));
-            let limits: heapless::Vec<(&dyn Limit, Key), MOST_POLICIES> = limits.collect();
-            match check_list(&limits, presented, now, cost) {
-                AllVerdict::Exempt(service) => Outcome::Exempt(service),
-                AllVerdict::Admitted(standings) => {
-                    Outcome::Admitted(Standings::Several(Box::from(&standings[..])))
-                }
-                AllVerdict::Refused { by, refusal } => self.refused(decision, keys, by, refusal, cost),
-            }
-        };
-        match (&outcome, &self.penalty) {
-            (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty))
-                // Nobody is out for what others have used up.
-                if refusal.reason == Reason::OverLimit
-                    && self.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers) =>
-            {
-                match penalty.limiter().strike(keys.caller, now) {
-                    Some(out) => self.out(decision, out),
-                    None => outcome,
-                }
-            }
-            _ => outcome,
-        }
-    }
-
-    fn refused(&self, decision: &Parts, keys: &Keys, by: usize, refusal: Refusal, cost: u32) -> Outcome {
-        let mut policies = self.chosen(decision.class).zip(&keys.policies);
-        let remaining = match policies.nth(by) {
-            Some((tier, key)) if cost > 1 => tier.remaining(*key, decision.now),
-            _ => 0,
-        };
-        Outcome::Refused { by: By::Policy(by), refusal, remaining }
-    }
-
-    /// The refusal of a caller that is out, in terms of its own limit.
-    fn out(&self, decision: &Parts, mut out: Refusal) -> Outcome {
-        out.limit = self.chosen(decision.class).next().map_or(out.limit, Tier::most);
-        Outcome::Refused { by: By::Policy(0), refusal: out, remaining: 0 }
-    }
-
-    fn identity(&self, presented: Presented) -> Identity {
+    pub(crate) fn identity(&self, presented: Presented) -> Identity {
         match presented {
             Presented::Absent => Identity::Absent,
             Presented::Forged => Identity::Forged,

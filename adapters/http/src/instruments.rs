@@ -145,7 +145,7 @@ mod through_metrics {
                     }
                 }
                 Outcome::Admitted(_) => {
-                    let tiers = chosen(gate, decision.class).filter_map(|index| self.tiers.get(index));
+                    let tiers = gate.chosen_numbers(decision.class).filter_map(|index| self.tiers.get(index));
                     tiers.for_each(|tier| tier.admitted.increment(1));
                 }
                 Outcome::Refused { by: By::InFlight, .. } => {
@@ -153,7 +153,8 @@ mod through_metrics {
                     (if decision.mode == Mode::Shadow { would_refuse } else { refused }).increment(1);
                 }
                 Outcome::Refused { by: By::Policy(by), .. } => {
-                    let tier = chosen(gate, decision.class).nth(*by).and_then(|index| self.tiers.get(index));
+                    let tier =
+                        gate.chosen_numbers(decision.class).nth(*by).and_then(|index| self.tiers.get(index));
                     let Some(tier) = tier else { return };
                     (if decision.mode == Mode::Shadow { &tier.would_refuse } else { &tier.refused })
                         .increment(1);
@@ -169,6 +170,9 @@ mod through_metrics {
         /// [built for it](crate::GateBuilder::metrics).
         pub fn observe(&self) {
             let Some(instruments) = &self.instruments else { return };
+            if let Some(shared) = &self.shared {
+                shared.observe();
+            }
             let now = self.ticker.now();
             for (tier, of) in self.tiers.iter().chain(&self.classes).zip(&instruments.tiers) {
                 if let (Some(kept), Some(table)) = (tier.kept(), &of.table) {
@@ -237,11 +241,5 @@ mod through_metrics {
         ] {
             describe_gauge!(name, text);
         }
-    }
-
-    /// Which of the gate's policies and then of its classes a caller of this class is held to.
-    fn chosen(gate: &Gate, class: Option<u8>) -> impl Iterator<Item = usize> {
-        let first = class.map_or(0, |class| gate.tiers.len() + usize::from(class));
-        std::iter::once(first).chain(1..gate.tiers.len())
     }
 }

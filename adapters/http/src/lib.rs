@@ -34,7 +34,9 @@
 //! 1. Its [`Terms`], if any are said: what it costs, whose budget it uses, or that it is skipped.
 //! 2. A valid credential in the gate's field: the request passes uncounted, and its response carries no fields.
 //! 3. Otherwise the caller is charged, which is the peer's address unless the gate or the terms say another. Without a peer
-//!    the answer is 500, and the log says how the peer's address gets into a request in the framework at hand.
+//!    the answer is 500, and the log says how the peer's address gets into a request in the framework at hand. Where other
+//!    nodes share the budgets ([`GateBuilder::shared`]) and this one does not know the answer, the request waits for the
+//!    store; if that can't be reached and nothing may pass without it, the answer is 503.
 //! 4. Over the limit: 429 at once, and the application does not see the request. A forged credential is no
 //!    exception, so a forger gets 401 from internal routes while its budget lasts, and then 429.
 //! 5. Otherwise the application answers. The charge stays or is given back, as [`GateBuilder::charge_if`] says, and the
@@ -90,9 +92,11 @@ mod builder;
 mod checkpoint;
 mod clock;
 mod control;
+mod counting;
 mod credential;
 mod decision;
 mod error;
+mod examine;
 mod fields;
 mod future;
 mod gate;
@@ -100,11 +104,14 @@ mod instruments;
 mod mode;
 mod name;
 mod notices;
+mod onward;
+mod pending;
 mod permit;
 mod policy;
 mod request;
 mod respond;
 mod settled;
+mod shared;
 mod source;
 mod terms;
 mod tier;
@@ -125,17 +132,22 @@ pub use fields::{Field, Fields, Merge};
 pub use future::ResponseFuture;
 pub use gate::{Gate, MOST_CLASSES, MOST_NETWORKS};
 pub use mode::Mode;
+#[doc(hidden)]
+pub use name::Name;
 pub use name::{FieldName, Types};
+pub use onward::{Onward, Responding};
+pub use pending::{Heard, Pending};
 pub use permit::Permit;
 pub use policy::{LONGEST_POLICY_NAME, MOST_POLICIES, Policy};
 pub use request::RequestFields;
 pub use settled::{Settled, Settling};
+pub use shared::{SharedAnswer, SharedBudgets, SharedPolicy, SharedStore, SharedVerdict};
 pub use source::Source;
 pub use terms::Terms;
 pub use tollgate::{
-    Basis, BoxedLimiter, BuildError, Clue, CredentialError, Finding, Keyer, Lost, Nanos, Origin, OriginError,
-    Overflow, Prefixes, Presented, Quota, QuotaError, Reason, Refusal, Service, SetQuotaError, Standing,
-    Verdict,
+    AllVerdict, Basis, BoxedLimiter, BuildError, Clue, CredentialError, Finding, Key, Keyer, Lost, Nanos,
+    Origin, OriginError, Overflow, Prefixes, Presented, Quota, QuotaError, Reason, Refusal, Service,
+    SetQuotaError, Standing, Verdict,
 };
 pub use watching::{Addresses, Held, Report, Throttled};
 

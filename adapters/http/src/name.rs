@@ -1,37 +1,64 @@
 //! Names of fields, made ready once.
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use bytes::Bytes;
 
-/// The names of fields and their values in the types of one version of the crate `http`, those names ready that gates write.
+/// The names of fields and their values in the types of one version of the crate `http`: see [`types!`](crate::types).
 pub struct Types<N, V> {
-    name: fn(&'static str) -> N,
+    name: fn(Name) -> N,
     value: fn(Bytes) -> Option<V>,
-    names: OnceLock<[N; NAMES.len()]>,
+}
+
+/// [`Types`] of these two types, which are one version's `HeaderName` and `HeaderValue`. The names that gates write are made
+/// by the compiler, and no value is copied.
+#[macro_export]
+macro_rules! types {
+    ($name:ty, $value:ty) => {{
+        use $crate::Name::{self, *};
+        const fn ready(name: Name) -> $name {
+            <$name>::from_static(name.as_str())
+        }
+        $crate::Types::new(
+            |name| match name {
+                RateLimitPolicy => const { ready(RateLimitPolicy) },
+                RateLimit => const { ready(RateLimit) },
+                Limit => const { ready(Limit) },
+                Remaining => const { ready(Remaining) },
+                Reset => const { ready(Reset) },
+                ContentType => const { ready(ContentType) },
+                RetryAfter => const { ready(RetryAfter) },
+                CacheControl => const { ready(CacheControl) },
+                WwwAuthenticate => const { ready(WwwAuthenticate) },
+                GrpcStatus => const { ready(GrpcStatus) },
+                GrpcMessage => const { ready(GrpcMessage) },
+                GrpcRetryPushback => const { ready(GrpcRetryPushback) },
+            },
+            |value| <$value>::from_maybe_shared(value).ok(),
+        )
+    }};
 }
 
 impl<N, V> Types<N, V> {
-    /// `name` is the type's `from_static`, and `value` its `from_maybe_shared`, which copies nothing.
-    pub const fn new(name: fn(&'static str) -> N, value: fn(Bytes) -> Option<V>) -> Self {
-        Self { name, value, names: OnceLock::new() }
+    /// Of a function that makes the names that gates write, and one that makes values without a copy, if they can be sent.
+    pub const fn new(name: fn(Name) -> N, value: fn(Bytes) -> Option<V>) -> Self {
+        Self { name, value }
     }
 
-    pub(crate) fn known(&self, name: Name, value: Bytes, add: impl FnOnce(&N, V)) {
+    #[inline]
+    pub(crate) fn known(&self, name: Name, value: Bytes, add: impl FnOnce(N, V)) {
         if let Some(value) = (self.value)(value) {
-            let names = self.names.get_or_init(|| NAMES.map(self.name));
-            add(&names[name as usize], value);
+            add((self.name)(name), value);
         }
     }
 
     /// Leaves out what can't be sent.
-    pub(crate) fn other(&self, name: &str, value: String, add: impl FnOnce(&N, V))
+    pub(crate) fn other(&self, name: &str, value: String, add: impl FnOnce(N, V))
     where
         N: for<'a> TryFrom<&'a [u8]>,
     {
         if let (Ok(name), Some(value)) = (N::try_from(name.as_bytes()), (self.value)(value.into())) {
-            add(&name, value);
+            add(name, value);
         }
     }
 }
@@ -52,9 +79,11 @@ const NAMES: [&str; 12] = [
     "grpc-retry-pushback-ms",
 ];
 
-/// A name that gates write: `NAMES` are in this order.
+/// A name that gates write.
+// `NAMES` are in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Name {
+#[doc(hidden)]
+pub enum Name {
     RateLimitPolicy,
     RateLimit,
     Limit,
@@ -70,7 +99,8 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    pub(crate) const fn as_str(self) -> &'static str {
+    #[doc(hidden)]
+    pub const fn as_str(self) -> &'static str {
         NAMES[self as usize]
     }
 }

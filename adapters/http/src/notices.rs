@@ -31,6 +31,7 @@ static SHARED_BUDGET: AtomicBool = AtomicBool::new(false);
 static NEVER_SEEN: AtomicBool = AtomicBool::new(false);
 static NOT_TRUSTED: AtomicBool = AtomicBool::new(false);
 static NO_SUCH_CLASS: AtomicBool = AtomicBool::new(false);
+static WITHOUT_WAITING: AtomicBool = AtomicBool::new(false);
 
 impl Notices {
     pub(crate) const fn new() -> Self {
@@ -103,6 +104,17 @@ pub(crate) fn no_such_class(name: &str) {
     tell(&NO_SUCH_CLASS, || {
         tracing::warn!(
             "the gate has no class {name:?}, so its callers are held to another's limit: check the name"
+        );
+    });
+}
+
+/// Says once that a shared gate is asked by whoever can't wait.
+#[cold]
+pub(crate) fn tell_without_waiting() {
+    tell(&WITHOUT_WAITING, || {
+        tracing::error!(
+            "a gate with a shared store was asked by `decide` or `admit`, which can't wait for the store, so what this node \
+             does not know by itself is refused: use `decide_shared` or `admit_shared`"
         );
     });
 }

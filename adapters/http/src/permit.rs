@@ -5,6 +5,7 @@ use tollgate::Receipt;
 use crate::decision::Decision;
 use crate::fields::Fields;
 use crate::gate::Gate;
+use crate::settled::Settled;
 
 /// A request that was counted and passes, until its response is known.
 ///
@@ -12,15 +13,14 @@ use crate::gate::Gate;
 #[derive(Debug)]
 #[must_use = "a permit that is dropped at once ends the request before it began"]
 pub struct Permit {
-    gate: Arc<Gate>,
-    decision: Decision,
-    /// What counts the request as under way.
-    entered: Option<Receipt>,
+    pub(crate) decision: Decision,
+    pub(crate) under_way: UnderWay,
 }
 
 impl Permit {
-    pub(crate) fn new(gate: Arc<Gate>, decision: Decision, entered: Option<Receipt>) -> Self {
-        Self { gate, decision, entered }
+    /// Of a request that was decided so.
+    pub(crate) fn new(under_way: UnderWay, decision: &Decision) -> Self {
+        Self { decision: decision.clone(), under_way }
     }
 
     /// What was decided.
@@ -36,16 +36,49 @@ impl Permit {
     /// never settled, because its client went away, stays charged.
     ///
     /// [`GateBuilder::refund_inner_refusals`]: crate::GateBuilder::refund_inner_refusals
-    #[inline]
     pub fn settle(self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
-        self.gate.settle_decision(&self.decision, status, inner)
+        let gate = self.under_way.gate();
+        let refunds = gate.settle_decision(&self.decision, status, inner);
+        gate.fields_of(&self.decision, &refunds)
+    }
+
+    /// The same, where the fields are told later.
+    #[inline]
+    pub fn settle_with(mut self, status: u16, inside: Option<&Decision>) -> Settled {
+        let refunds = self.under_way.gate().settle_decision(&self.decision, status, inside);
+        self.under_way.end();
+        let is_told = self.decision.is_over_limit() && inside.is_none();
+        Settled { permit: self, refunds, is_told }
     }
 }
 
-impl Drop for Permit {
-    fn drop(&mut self) {
+/// What counts a request as under way, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    gate: Arc<Gate>,
+    /// `None` if the gate counts no requests under way, or not this one.
+    entered: Option<Receipt>,
+}
+
+impl UnderWay {
+    pub(crate) const fn new(gate: Arc<Gate>, entered: Option<Receipt>) -> Self {
+        Self { gate, entered }
+    }
+
+    pub(crate) const fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// The request is no longer under way.
+    pub(crate) fn end(&mut self) {
         if let (Some(in_flight), Some(receipt)) = (&self.gate.in_flight, self.entered.take()) {
             in_flight.release(receipt);
         }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -3,15 +3,16 @@
 use std::iter;
 use std::sync::LazyLock;
 
-use tollgate::Nanos;
+use bytes::Bytes;
+use tollgate::{Nanos, Reason};
 
 use crate::answer::Answer;
 use crate::decision::{By, Decision, NoPeer, Outcome};
-use crate::fields::{Fields, Member};
+use crate::fields::{Fields, Member, Merge, tell};
 use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
-use crate::name::FieldName;
+use crate::name::{FieldName, Name};
 use crate::request::RequestFields;
 use crate::tier::IN_FLIGHT;
 
@@ -28,6 +29,19 @@ impl Gate {
 
     /// The same, where what the policies have charged may have been given back.
     pub(crate) fn fields_of(&self, decision: &Decision, refunds: &[bool]) -> Option<Fields> {
+        let mut fields = Fields::default();
+        self.tell(decision, refunds, |name, value, _| fields.set(name, value))?;
+        Some(fields)
+    }
+
+    /// Gives each of them to `add`.
+    #[inline]
+    pub(crate) fn tell(
+        &self,
+        decision: &Decision,
+        refunds: &[bool],
+        add: impl FnMut(Name, Bytes, Merge),
+    ) -> Option<()> {
         let is_wanted = self.styles.draft || self.styles.legacy;
         if decision.0.gate != self.id || !is_wanted {
             return None;
@@ -52,7 +66,8 @@ impl Gate {
                         more_in: Some(more_in).filter(|_| remaining < standing.limit),
                     }
                 });
-                Some(Fields::new(self.styles, list, members))
+                tell(self.styles, list, members, add);
+                Some(())
             }
             Outcome::Refused { by, refusal, remaining } => {
                 let policy = match by {
@@ -61,7 +76,10 @@ impl Gate {
                 };
                 let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
                 let member = Member { policy, limit: refusal.limit, remaining: *remaining, more_in };
-                Some(Fields::new(self.styles, list, [member]))
+                // Where the count can't be reached, nobody knows what remains.
+                let is_known = refusal.reason != Reason::Unreachable;
+                tell(self.styles, list, is_known.then_some(member), add);
+                Some(())
             }
         }
     }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use tollgate::Key;
 
 use crate::decision::{Decision, NoPeer};
+use crate::examine::{Admission, Examined};
 use crate::gate::Gate;
 use crate::notices::no_such_class;
+use crate::pending::Pending;
 use crate::permit::Permit;
 use crate::request::RequestFields;
 
@@ -111,19 +113,59 @@ impl Terms<'_> {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Decision, NoPeer> {
-        self.gate.decide_by(&self.plan, peer, fields).map(|(decision, _)| decision)
+        self.gate.decide_by(&self.plan, peer, fields)
+    }
+
+    /// The same, where the store of a [shared](crate::GateBuilder::shared) gate is asked if it must be.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub async fn decide_shared(
+        self,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<Decision, NoPeer> {
+        match self.gate.examine(&self.plan, peer, fields, false)? {
+            Examined::Decided(decision, _) => Ok(decision),
+            Examined::Unknown(unknown) => Ok(Pending::new(self.gate, unknown).await.decide(fields).0),
+        }
     }
 
     /// Decides the request, and lets it in: what adapters do. A request that passes and was counted has a permit, to be
     /// kept until its response is known.
     ///
     /// # Errors
-    /// As [`decide`](Self::decide).
+    /// As [`decide`](Self::decide), which also says what becomes of requests to a shared gate.
     pub fn admit(
         self,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<(Decision, Option<Permit>), NoPeer> {
         self.gate.admit_by(&self.plan, peer, fields)
+    }
+
+    /// The same, where the store of a [shared](crate::GateBuilder::shared) gate is asked if it must be. Meanwhile the
+    /// request is under way.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub async fn admit_shared(
+        self,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<(Decision, Option<Permit>), NoPeer> {
+        match self.begin(peer, fields)? {
+            Admission::Decided(decision, permit) => Ok((decision, permit)),
+            Admission::Pending(pending) => Ok(pending.await.decide(fields)),
+        }
+    }
+
+    /// The same, where nobody waits yet.
+    pub(crate) fn begin(
+        self,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<Admission, NoPeer> {
+        self.gate.begin_by(&self.plan, peer, fields)
     }
 }

@@ -5,67 +5,84 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tollgate::{
-    BoxedLimiter, BuildError, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented, Quota,
-    Receipt, Standing, Verdict,
+    Account, BoxedLimiter, BuildError, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented,
+    Quota, Reason, Receipt, Refusal, Standing, Verdict,
 };
 
 use crate::error::GateError;
-use crate::policy::{Policy, Sharers};
+use crate::policy::{self, Policy};
 use crate::upkeep::Upkeep;
 
 /// A policy with its budgets.
 pub(crate) struct Tier {
     pub(crate) name: String,
+    sharers: Sharers,
     budgets: Budgets,
 }
 
-enum Budgets {
-    /// One for each network of these prefixes' lengths.
-    Networks {
-        kept: Arc<Upkeep<BoxedLimiter>>,
+/// Who shares a budget.
+#[derive(Clone, Copy)]
+enum Sharers {
+    /// A network of these prefixes' lengths.
+    Network {
         prefixes: Prefixes,
         are_callers: bool,
     },
+    Everyone,
+}
+
+enum Budgets {
+    Kept(Arc<Upkeep<BoxedLimiter>>),
     One(Box<GlobalLimiter>),
+    /// In a store that other nodes use too; here is what it computes with.
+    Shared(Account),
 }
 
 impl Tier {
     /// The budgets of a policy, where `prefixes` and `capacity` are the gate's own.
-    pub(crate) fn new(policy: Policy, capacity: usize, prefixes: Prefixes) -> Result<Self, GateError> {
+    pub(crate) fn new(
+        policy: Policy,
+        capacity: usize,
+        prefixes: Prefixes,
+        is_shared: bool,
+    ) -> Result<Self, GateError> {
         if !policy.has_plain_name() {
             return Err(GateError::PolicyName { name: policy.name });
         }
         let told = |error| GateError::Limiter { policy: policy.name.clone(), error };
-        let budgets = match policy.sharers {
-            Sharers::Everyone => Budgets::One(Box::new(
-                GlobalLimiter::try_new(policy.quota).map_err(|error| told(BuildError::Quota(error)))?,
-            )),
-            Sharers::Network { v4, v6 } => {
-                let are_callers = v4.is_none() && v6.is_none();
-                let prefixes = Prefixes::new(v4.unwrap_or(prefixes.v4()), v6.unwrap_or(prefixes.v6()))?;
+        let told_quota = |error| told(BuildError::Quota(error));
+        let sharers = match policy.sharers {
+            policy::Sharers::Everyone => Sharers::Everyone,
+            policy::Sharers::Network { v4, v6 } => Sharers::Network {
+                prefixes: Prefixes::new(v4.unwrap_or(prefixes.v4()), v6.unwrap_or(prefixes.v6()))?,
+                are_callers: v4.is_none() && v6.is_none(),
+            },
+        };
+        let budgets = match sharers {
+            _ if is_shared => Budgets::Shared(Account::new(policy.quota).map_err(told_quota)?),
+            Sharers::Everyone => {
+                Budgets::One(Box::new(GlobalLimiter::try_new(policy.quota).map_err(told_quota)?))
+            }
+            Sharers::Network { .. } => {
                 let limiter = BoxedLimiter::with_capacity(policy.quota, policy.capacity.unwrap_or(capacity))
                     .map_err(told)?;
-                Budgets::Networks {
-                    kept: Upkeep::new(limiter.with_overflow(policy.overflow)),
-                    prefixes,
-                    are_callers,
-                }
+                Budgets::Kept(Upkeep::new(limiter.with_overflow(policy.overflow)))
             }
         };
-        Ok(Self { name: policy.name, budgets })
+        Ok(Self { name: policy.name, sharers, budgets })
     }
 
     /// Begins at the clock's time.
     pub(crate) fn begin(&self, now: Nanos) {
-        if let Budgets::Networks { kept, .. } = &self.budgets {
+        if let Budgets::Kept(kept) = &self.budgets {
             kept.rest(now);
         }
     }
 
     /// Whose budget a request uses. A `caller` takes the place of the address where budgets are callers'; those of networks
     /// are by address alone. `None` if the address is needed and not known.
-    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<Origin>, caller: Option<Key>) -> Option<Key> {
-        let Budgets::Networks { prefixes, are_callers, .. } = self.budgets else {
+    pub(crate) fn key(&self, keyer: &Keyer, origin: Option<&Origin>, caller: Option<Key>) -> Option<Key> {
+        let Sharers::Network { prefixes, are_callers } = self.sharers else {
             return Some(Key::from_fingerprint(0));
         };
         let address = || origin.map(|origin| keyer.address(origin.at(prefixes).network()));
@@ -77,77 +94,110 @@ impl Tier {
 
     /// Whether nobody shares the budgets, so that whoever is over one has used it up.
     pub(crate) fn is_of_callers(&self) -> bool {
-        matches!(self.budgets, Budgets::Networks { are_callers: true, .. })
+        matches!(self.sharers, Sharers::Network { are_callers: true, .. })
     }
 
-    /// How much is left to a caller; of a budget for everybody that is not told.
+    /// Whether all callers together have one budget.
+    pub(crate) fn is_of_everyone(&self) -> bool {
+        matches!(self.sharers, Sharers::Everyone)
+    }
+
+    /// How much is left to a caller; of a budget for everybody, or in a store, that is not told.
     pub(crate) fn remaining(&self, key: Key, now: Nanos) -> u32 {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter().peek(key, now).remaining,
-            Budgets::One(_) => 0,
+            Budgets::Kept(kept) => kept.limiter().peek(key, now).remaining,
+            Budgets::One(_) | Budgets::Shared(_) => 0,
         }
     }
 
     /// The most that passes at once.
     pub(crate) fn most(&self) -> u32 {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter().limit(),
+            Budgets::Kept(kept) => kept.limiter().limit(),
             Budgets::One(limiter) => limiter.limit(),
+            Budgets::Shared(account) => account.limit(),
         }
     }
 
+    /// Decides by the budgets that are here; nothing passes by others.
     pub(crate) fn check(&self, key: Key, presented: Presented, now: Nanos, cost: u32) -> Verdict {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter().check_n(key, presented, now, cost),
+            Budgets::Kept(kept) => kept.limiter().check_n(key, presented, now, cost),
             Budgets::One(limiter) => limiter.check_n(presented, now, cost),
+            Budgets::Shared(account) => {
+                Verdict::Refused(Refusal::new(account.limit(), account.window(), Reason::Unreachable))
+            }
         }
     }
 
     pub(crate) fn refund(&self, receipt: Receipt, now: Nanos) -> bool {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter().refund(receipt, now),
+            Budgets::Kept(kept) => kept.limiter().refund(receipt, now),
             Budgets::One(limiter) => limiter.refund(receipt, now),
+            Budgets::Shared(_) => false,
         }
     }
 
-    pub(crate) fn limit(&self) -> &dyn Limit {
+    /// `None` if the budgets are not here.
+    pub(crate) fn limit(&self) -> Option<&dyn Limit> {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter(),
-            Budgets::One(limiter) => &**limiter,
+            Budgets::Kept(kept) => Some(kept.limiter()),
+            Budgets::One(limiter) => Some(&**limiter),
+            Budgets::Shared(_) => None,
         }
     }
 
     /// The time until more than what remains is there.
     pub(crate) fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter().more_in(standing, now),
+            Budgets::Kept(kept) => kept.limiter().more_in(standing, now),
             Budgets::One(limiter) => limiter.more_in(standing, now),
+            Budgets::Shared(account) => shared_more_in(account, standing),
         }
     }
 
     pub(crate) fn enforced_window(&self) -> Nanos {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => kept.limiter().enforced_window(),
+            Budgets::Kept(kept) => kept.limiter().enforced_window(),
             Budgets::One(limiter) => limiter.enforced_window(),
+            Budgets::Shared(account) => account.window(),
         }
     }
 
-    /// The table, if there is a budget for each caller.
+    /// The table, if there is one: a budget for each caller, on this node.
     pub(crate) fn kept(&self) -> Option<&Arc<Upkeep<BoxedLimiter>>> {
         match &self.budgets {
-            Budgets::Networks { kept, .. } => Some(kept),
-            Budgets::One(_) => None,
+            Budgets::Kept(kept) => Some(kept),
+            Budgets::One(_) | Budgets::Shared(_) => None,
         }
     }
 
     /// Nobody waits for the sweep that this may start.
     #[inline]
     pub(crate) fn see_to_it(&self, now: Nanos) {
-        if let Budgets::Networks { kept, .. } = &self.budgets {
+        if let Budgets::Kept(kept) = &self.budgets {
             drop(kept.see_to_it(now));
         }
     }
 }
+
+/// The time until more than what remains is there, from what a store says. With GCRA that is an interval at most; of windows
+/// it is said when all is there.
+fn shared_more_in(account: &Account, standing: &Standing) -> Nanos {
+    match account.fades() {
+        Some(interval) => {
+            let missing = standing.limit.saturating_sub(standing.remaining).saturating_sub(1);
+            let then = interval.0.saturating_mul(missing.into());
+            let wait = standing.resets_in.saturating_sub(Nanos(then)).min(interval);
+            // A debt may be so much above the burst.
+            wait.saturating_sub(Nanos(interval.0 / LEEWAY))
+        }
+        None => standing.resets_in,
+    }
+}
+
+/// As the core's GCRA has it.
+const LEEWAY: u64 = 256;
 
 /// What is said of the policies, which is the same on every response until a quota changes.
 pub(crate) struct Texts {

@@ -6,17 +6,18 @@
 //! ```
 //! use bytes::Bytes;
 //! use http::{Request, Response};
-//! use tollgate_http::v1::{Entry, TermsOf, enter, settle};
+//! use tollgate_http::v1::{Entry, Responding, TermsOf, enter, later, settle};
 //! use tollgate_http::{Checkpoint, ResponseFuture};
 //!
 //! fn call<F: Future<Output = Result<Response<Bytes>, E>>, E>(
 //!     checkpoint: &Checkpoint<TermsOf>,
 //!     mut request: Request<()>,
-//!     inner: impl FnOnce(Request<()>) -> F,
-//! ) -> ResponseFuture<F, F::Output> {
+//!     inner: fn(Request<()>) -> F,
+//! ) -> Responding<fn(Request<()>) -> F, (), F, F::Output> {
 //!     match enter(checkpoint, &mut request, |extensions| extensions.get().copied(), "put an `IpAddr` into the extensions") {
-//!         Entry::Passes(permit) => ResponseFuture::passed(inner(request), permit, settle),
-//!         Entry::Answered(response) => ResponseFuture::answered(Ok(response)),
+//!         Ok(Entry::Passes(permit)) => ResponseFuture::passed(inner(request), permit, settle),
+//!         Ok(Entry::Answered(response)) => ResponseFuture::answered(Ok(response)),
+//!         Err(pending) => later(pending, inner, request, |inner, request| inner(request), settle),
 //!     }
 //! }
 //! ```
@@ -25,14 +26,16 @@ mod entry;
 mod head;
 mod headers;
 mod internal;
+mod later;
 mod response;
 mod settle;
 #[cfg(feature = "report")]
 mod throttled;
 
-pub use entry::{Entry, enter};
+pub use entry::{Entry, enter, finish};
 pub use head::{Head, TermsOf};
 pub use internal::{NotInternal, require_internal};
+pub use later::{Kept, Responding, later};
 pub use settle::settle;
 #[cfg(feature = "report")]
 pub use throttled::throttled;

@@ -22,9 +22,12 @@ impl<B> ResponseBody<B> {
     pub(crate) fn passed(body: B) -> Self {
         Self { passed: Some(body), answer: Full::default() }
     }
+}
 
-    pub(crate) fn answered(answer: Full<Bytes>) -> Self {
-        Self { passed: None, answer }
+/// The gate's own.
+impl<B> From<Bytes> for ResponseBody<B> {
+    fn from(answer: Bytes) -> Self {
+        Self { passed: None, answer: answer.into() }
     }
 }
 

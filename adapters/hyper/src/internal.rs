@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use hyper::service::Service;
 use hyper::{Request, Response};
-use tollgate_http::v1::{self, NotInternal};
-use tollgate_http::{Checkpoint, Gate, ResponseFuture, ServiceName};
+use tollgate_http::v1::{self, NotInternal, Responding};
+use tollgate_http::{Checkpoint, Gate, ServiceName};
 
 use crate::body::ResponseBody;
 use crate::service::TollgateService;
@@ -35,11 +35,11 @@ impl<S> RequireInternal<S> {
 
 impl<S, B, R> Service<Request<B>> for RequireInternal<S>
 where
-    S: Service<Request<B>, Response = Response<R>>,
+    S: Service<Request<B>, Response = Response<R>> + Clone,
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = ResponseFuture<S::Future, Result<Self::Response, S::Error>>;
+    type Future = Responding<S, B, S::Future, Result<Self::Response, S::Error>>;
 
     fn call(&self, request: Request<B>) -> Self::Future {
         self.0.call(request)

@@ -2,8 +2,8 @@ use std::net::IpAddr;
 
 use hyper::service::Service;
 use hyper::{Request, Response};
-use tollgate_http::v1::{Entry, TermsOf, enter, settle};
-use tollgate_http::{Checkpoint, ResponseFuture};
+use tollgate_http::v1::{Entry, Responding, TermsOf, enter, later, settle};
+use tollgate_http::{Checkpoint, Permit, ResponseFuture};
 
 use crate::body::ResponseBody;
 
@@ -18,22 +18,29 @@ pub struct TollgateService<S> {
 
 impl<S, B, R> Service<Request<B>> for TollgateService<S>
 where
-    S: Service<Request<B>, Response = Response<R>>,
+    S: Service<Request<B>, Response = Response<R>> + Clone,
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = ResponseFuture<S::Future, Result<Self::Response, S::Error>>;
+    type Future = Responding<S, B, S::Future, Result<Self::Response, S::Error>>;
 
     fn call(&self, mut request: Request<B>) -> Self::Future {
         match enter(&self.checkpoint, &mut request, |_| self.peer, ADVICE) {
-            Entry::Passes(permit) => {
-                ResponseFuture::passed(self.inner.call(request), permit, |permit, result| {
-                    settle(permit, result).map(|response| response.map(ResponseBody::passed))
-                })
+            Ok(Entry::Passes(permit)) => ResponseFuture::passed(self.inner.call(request), permit, settled),
+            Ok(Entry::Answered(response)) => ResponseFuture::answered(Ok(response)),
+            Err(pending) => {
+                let call = |inner: S, request| inner.call(request);
+                later(pending, self.inner.clone(), request, call, settled)
             }
-            Entry::Answered(response) => ResponseFuture::answered(Ok(response.map(ResponseBody::answered))),
         }
     }
+}
+
+fn settled<R, E>(
+    permit: Option<Permit>,
+    result: Result<Response<R>, E>,
+) -> Result<Response<ResponseBody<R>>, E> {
+    settle(permit, result).map(|response| response.map(ResponseBody::passed))
 }
 
 /// How the peer's address gets to a gate.

@@ -24,6 +24,7 @@ use crate::time_source::TimeSource;
 #[must_use = "a builder connects nothing: call build()"]
 pub struct StoreBuilder {
     server: Server,
+    keyer: Keyer,
     seed: String,
     prefix: String,
     node: String,
@@ -44,6 +45,7 @@ impl Store {
         let seed = keyer.bytes(b"tollgate-redis: which seed").fingerprint();
         StoreBuilder {
             server,
+            keyer: keyer.clone(),
             seed: format!("{seed:016x}"),
             prefix: "tollgate".into(),
             node: format!("{:016x}", RandomState::new().build_hasher().finish()),
@@ -157,6 +159,7 @@ impl StoreBuilder {
             tallies: Tallies::new(),
             batch: Batch::default(),
             runtime,
+            keyer: self.keyer,
             prefix: self.prefix,
             seed: self.seed,
             node: self.node,

@@ -9,6 +9,7 @@ mod connection;
 mod error;
 mod figures;
 mod flights;
+mod gate;
 mod keeper;
 mod lease;
 mod leases;
@@ -29,6 +30,7 @@ mod upkeep;
 pub use breaker::State;
 pub use builder::StoreBuilder;
 pub use error::StoreError;
+pub use gate::StoreWith;
 // What the simulation in `benches` computes with.
 #[doc(hidden)]
 pub use leases::{Known, Leases};
@@ -42,3 +44,8 @@ pub use several::SharedLimits;
 pub use store::Store;
 pub use tallies::Counts;
 pub use time_source::TimeSource;
+
+/// The guide's examples are compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/several-nodes.md")]
+struct Guide;

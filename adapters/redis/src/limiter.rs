@@ -147,20 +147,30 @@ impl SharedLimiter {
 
     /// The same where the state is in the slot of another key.
     pub(crate) async fn refund_in(&self, slot: Key, standing: &Standing, now: Nanos) -> bool {
+        if let Some(refunded) = self.refund_here(standing, now) {
+            return refunded;
+        }
+        let (key, cost) = (standing.receipt.key(), standing.receipt.cost());
+        let Ok(charged) = i64::try_from(standing.receipt.charged()) else { return false };
+        let script = &self.0.store.0.link.scripts.refund;
+        let refunded = self.run(script, key, slot, &[charged, cost.into()], now).await;
+        if let Some(leases) = self.0.leases_at(now) {
+            leases.forget_refusal(key, now);
+        }
+        refunded
+    }
+
+    /// Gives back what was charged to this node's credit or share; whether it still counted. `None` if it was charged in
+    /// the store.
+    pub(crate) fn refund_here(&self, standing: &Standing, now: Nanos) -> Option<bool> {
         let (key, cost) = (standing.receipt.key(), standing.receipt.cost());
         match standing.basis {
-            _ if cost == 0 => false,
-            Basis::Leased => self.0.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, now)),
-            Basis::Own => {
-                let Ok(charged) = i64::try_from(standing.receipt.charged()) else { return false };
-                let script = &self.0.store.0.link.scripts.refund;
-                let refunded = self.run(script, key, slot, &[charged, cost.into()], now).await;
-                if let Some(leases) = self.0.leases_at(now) {
-                    leases.forget_refusal(key, now);
-                }
-                refunded
+            _ if cost == 0 => Some(false),
+            Basis::Own => None,
+            Basis::Leased => {
+                Some(self.0.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, now)))
             }
-            _ => self.0.share.refund(standing.receipt, now),
+            _ => Some(self.0.share.refund(standing.receipt, now)),
         }
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use tokio::time::timeout;
-use tollgate::{AllVerdict, Basis, Key, Nanos, Refusal, Standing, Verdict};
+use tollgate::{AllVerdict, Key, Nanos, Reason, Refusal, Standing, Verdict};
 
 use crate::budget::Budget;
 use crate::error::StoreError;
@@ -15,8 +15,11 @@ use crate::limiter::SharedLimiter;
 #[derive(Clone, Debug)]
 pub struct SharedLimits<const N: usize>([SharedLimiter; N]);
 
+/// A limit, and the key by which it knows the caller.
+pub(crate) type Keyed<'l> = (&'l SharedLimiter, Key);
+
 /// How a request stands with each limit, as far as this node knows.
-type Heard<const N: usize> = [Option<Verdict>; N];
+type Heard<const N: usize> = heapless::Vec<Option<Verdict>, N>;
 
 impl<const N: usize> SharedLimits<N> {
     /// Limits of one store.
@@ -34,34 +37,12 @@ impl<const N: usize> SharedLimits<N> {
     /// Decides one request without waiting, if this node knows every limit's answer.
     #[must_use = "a verdict that nobody reads limits nobody"]
     pub fn try_check(&self, keys: [Key; N], cost: u32, now: Nanos) -> Option<AllVerdict<N>> {
-        let heard = self.known(keys, cost, now);
-        let verdict = whole(&heard);
-        if !verdict.as_ref().is_some_and(AllVerdict::passes) {
-            self.undo(&heard, now);
-        }
-        verdict
+        try_together(&self.keyed(keys), cost, now)
     }
 
     /// Decides one request, with at most one round trip. The limiters know the caller by a key each, in their order.
     pub async fn check(&self, keys: [Key; N], cost: u32, now: Nanos) -> AllVerdict<N> {
-        let mut heard = self.known(keys, cost, now);
-        if let Some(verdict) = whole(&heard) {
-            if !verdict.passes() {
-                self.undo(&heard, now);
-            }
-            return verdict;
-        }
-        // What this node can't answer, the store does; what was spent here is given back if it refuses.
-        if !self.ask(keys, cost, now, &mut heard).await {
-            for ((limiter, key), heard) in self.0.iter().zip(keys).zip(&mut heard) {
-                heard.get_or_insert_with(|| limiter.0.without_store(key, cost, now));
-            }
-        }
-        let verdict = whole(&heard).unwrap_or(AllVerdict::Admitted(heapless::Vec::new()));
-        if !verdict.passes() {
-            self.undo(&heard, now);
-        }
-        verdict
+        together(&self.keyed(keys), cost, now).await
     }
 
     /// Gives back what an admitted request was charged by each limit, in their order; whether any of it still counted.
@@ -84,83 +65,111 @@ impl<const N: usize> SharedLimits<N> {
         cleared
     }
 
-    fn known(&self, keys: [Key; N], cost: u32, now: Nanos) -> Heard<N> {
-        let mut refused = false;
-        let mut keys = keys.into_iter();
-        self.0.each_ref().map(|limiter| {
-            let key = keys.next()?;
-            // Nothing is spent after a refusal.
-            let verdict = if refused { None } else { limiter.try_check(key, cost, now) };
-            refused |= verdict.is_some_and(|verdict| !verdict.passes());
-            verdict
-        })
+    fn keyed(&self, keys: [Key; N]) -> heapless::Vec<Keyed<'_>, N> {
+        self.0.iter().zip(keys).collect()
     }
+}
 
-    /// Asks the store about every limit that has not been heard; whether it answered.
-    async fn ask(&self, keys: [Key; N], cost: u32, now: Nanos, heard: &mut Heard<N>) -> bool {
-        let (Some(first), Some(&slot)) = (self.0.first(), keys.last()) else { return true };
-        let store = &first.store().0;
-        if !store.link.admits(slot) {
-            return false;
-        }
-        let asked: Vec<(&Arc<Budget>, Key, &mut Option<Verdict>)> = self
-            .0
-            .iter()
-            .zip(keys)
-            .zip(heard.iter_mut())
-            .filter(|(_, heard)| heard.is_none())
-            .map(|((limiter, key), heard)| (&limiter.0, key, heard))
-            .collect();
-        let questions: Vec<_> =
-            asked.iter().map(|(budget, key, _)| budget.question(*key, slot, cost, now)).collect();
-        let answer =
-            match timeout(store.link.wait, store.link.decide(&questions, true, now, &store.tallies)).await {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => return false,
-                Err(_) => {
-                    store.link.breaker.failed();
-                    return false;
-                }
-            };
-        store.tallies.asked.add(1);
-        for (((budget, key, heard), question), &charge) in
-            asked.into_iter().zip(&questions).zip(&answer.charges)
-        {
-            budget.settle(key, question.owed, now);
-            *heard = if answer.admitted {
-                Some(Verdict::Admitted(budget.admitted(key, cost, charge, answer.now, now)))
-            } else if charge.0 < cost {
-                Some(Verdict::Refused(budget.refused(key, cost, charge.1, answer.now, now)))
-            } else {
-                // It would have passed, and was not charged for another's sake.
-                None
-            };
-        }
-        true
+/// Decides a request by up to `N` limits without waiting, if this node knows every limit's answer.
+pub(crate) fn try_together<const N: usize>(
+    limits: &[Keyed<'_>],
+    cost: u32,
+    now: Nanos,
+) -> Option<AllVerdict<N>> {
+    let heard = known::<N>(limits, cost, now);
+    let verdict = whole(&heard);
+    if !verdict.as_ref().is_some_and(AllVerdict::passes) {
+        undo(limits, &heard, now);
     }
+    verdict
+}
 
-    /// Gives back what was spent here on a request that does not pass.
-    fn undo(&self, heard: &Heard<N>, now: Nanos) {
-        for (limiter, verdict) in self.0.iter().zip(heard) {
-            let Some(Verdict::Admitted(standing)) = verdict else { continue };
-            let (key, cost) = (standing.receipt.key(), standing.receipt.cost());
-            match standing.basis {
-                Basis::Leased => {
-                    if let Some(leases) = limiter.0.leases_at(now) {
-                        leases.give_back(key, cost, now);
-                    }
-                }
-                Basis::Share => {
-                    limiter.0.share.refund(standing.receipt, now);
-                }
-                _ => {}
+/// Decides a request by up to `N` limits of one store, with at most one round trip.
+pub(crate) async fn together<const N: usize>(limits: &[Keyed<'_>], cost: u32, now: Nanos) -> AllVerdict<N> {
+    let mut heard = known::<N>(limits, cost, now);
+    if let Some(verdict) = whole(&heard) {
+        if !verdict.passes() {
+            undo(limits, &heard, now);
+        }
+        return verdict;
+    }
+    // What this node can't answer, the store does; what was spent here is given back if it refuses.
+    if !ask(limits, cost, now, &mut heard).await {
+        for ((limiter, key), heard) in limits.iter().zip(&mut heard) {
+            heard.get_or_insert_with(|| limiter.0.without_store(*key, cost, now));
+        }
+    }
+    let verdict = whole(&heard).unwrap_or(AllVerdict::Refused { by: 0, refusal: UNHEARD });
+    if !verdict.passes() {
+        undo(limits, &heard, now);
+    }
+    verdict
+}
+
+/// A limit that nobody has spoken for lets nothing pass; the scripts always say which has refused.
+pub(crate) const UNHEARD: Refusal = Refusal::new(0, Nanos::from_secs(1), Reason::Unreachable);
+
+fn known<const N: usize>(limits: &[Keyed<'_>], cost: u32, now: Nanos) -> Heard<N> {
+    let mut refused = false;
+    let known = limits.iter().map(|(limiter, key)| {
+        // Nothing is spent after a refusal.
+        let verdict = if refused { None } else { limiter.try_check(*key, cost, now) };
+        refused |= verdict.is_some_and(|verdict| !verdict.passes());
+        verdict
+    });
+    known.collect()
+}
+
+/// Asks the store about every limit that has not been heard; whether it answered.
+async fn ask(limits: &[Keyed<'_>], cost: u32, now: Nanos, heard: &mut [Option<Verdict>]) -> bool {
+    let (Some(&(first, caller)), Some(&(_, slot))) = (limits.first(), limits.last()) else { return true };
+    let store = &first.store().0;
+    if !store.link.admits(caller) {
+        return false;
+    }
+    let asked: Vec<(&Arc<Budget>, Key, &mut Option<Verdict>)> = limits
+        .iter()
+        .zip(heard)
+        .filter(|(_, heard)| heard.is_none())
+        .map(|((limiter, key), heard)| (&limiter.0, *key, heard))
+        .collect();
+    let questions: Vec<_> =
+        asked.iter().map(|(budget, key, _)| budget.question(*key, slot, cost, now)).collect();
+    let answer =
+        match timeout(store.link.wait, store.link.decide(&questions, true, now, &store.tallies)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => return false,
+            Err(_) => {
+                store.link.breaker.failed();
+                return false;
             }
-        }
+        };
+    store.tallies.asked.add(1);
+    for (((budget, key, heard), question), &charge) in asked.into_iter().zip(&questions).zip(&answer.charges)
+    {
+        budget.settle(key, question.owed, now);
+        *heard = if answer.admitted {
+            Some(Verdict::Admitted(budget.admitted(key, cost, charge, answer.now, now)))
+        } else if charge.0 < cost {
+            Some(Verdict::Refused(budget.refused(key, cost, charge.1, answer.now, now)))
+        } else {
+            // It would have passed, and was not charged for another's sake.
+            None
+        };
+    }
+    true
+}
+
+/// Gives back what was spent here on a request that does not pass.
+fn undo(limits: &[Keyed<'_>], heard: &[Option<Verdict>], now: Nanos) {
+    for ((limiter, _), verdict) in limits.iter().zip(heard) {
+        let Some(Verdict::Admitted(standing)) = verdict else { continue };
+        limiter.refund_here(standing, now);
     }
 }
 
 /// The answer, if it is known: a refusal by any, of several the one with the longest wait, or an admission by all.
-fn whole<const N: usize>(heard: &Heard<N>) -> Option<AllVerdict<N>> {
+fn whole<const N: usize>(heard: &[Option<Verdict>]) -> Option<AllVerdict<N>> {
     let refusals = heard.iter().enumerate().filter_map(|(by, verdict)| match verdict {
         Some(Verdict::Refused(refusal)) => Some((by, *refusal)),
         _ => None,

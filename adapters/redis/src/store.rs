@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tollgate::Quota;
+use tollgate::{Keyer, Quota};
 
 use crate::batch::Batch;
 use crate::breaker::State;
@@ -26,6 +26,7 @@ pub(crate) struct Inner {
     pub(crate) tallies: Tallies,
     pub(crate) batch: Batch,
     pub(crate) runtime: Handle,
+    pub(crate) keyer: Keyer,
     pub(crate) prefix: String,
     /// The fingerprint of this node's seed, and its name.
     pub(crate) seed: String,

@@ -1,6 +1,8 @@
 //! Somebody who calls the API from an address of its own.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use bytes::Bytes;
@@ -15,7 +17,9 @@ const HEADER: &str = "x-internal-token";
 #[derive(Clone)]
 pub(crate) struct Client {
     pool: Pool<HttpConnector, Full<Bytes>>,
-    server: SocketAddr,
+    /// All that a name stands for, which are called in turn.
+    servers: Arc<[SocketAddr]>,
+    calls: Arc<AtomicUsize>,
 }
 
 /// One request.
@@ -28,17 +32,21 @@ pub(crate) struct Call {
 
 impl Client {
     /// A client whose connections come from `address`, which on Linux may be any of 127.0.0.0/8.
-    pub(crate) fn new(address: Ipv4Addr, server: SocketAddr) -> Self {
+    pub(crate) fn new(address: Ipv4Addr, servers: &[SocketAddr]) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_local_address(Some(IpAddr::V4(address)));
         connector.set_nodelay(true);
-        Self { pool: Pool::builder(TokioExecutor::new()).build(connector), server }
+        let pool = Pool::builder(TokioExecutor::new()).build(connector);
+        Self { pool, servers: servers.into(), calls: Arc::default() }
     }
 
     /// The status of the whole response, or why there is none.
     pub(crate) async fn call(&self, call: Call) -> Result<StatusCode, String> {
-        let uri = Uri::try_from(format!("http://{}{}", self.server, call.path))
-            .map_err(|error| error.to_string())?;
+        // ORDERING: a number of calls, which orders nothing.
+        let turn = self.calls.fetch_add(1, Ordering::Relaxed) % self.servers.len().max(1);
+        let server = self.servers.get(turn).ok_or("there is no server")?;
+        let uri =
+            Uri::try_from(format!("http://{server}{}", call.path)).map_err(|error| error.to_string())?;
         let mut request = Request::new(Full::from(call.body));
         *request.method_mut() = call.method;
         *request.uri_mut() = uri;

@@ -1,13 +1,18 @@
 use std::sync::Arc;
 
-use tollgate_axum::{Addresses, Gate, GateError};
+use tollgate_axum::{Addresses, Gate, GateBuilder, GateError};
 
 use crate::options::{Options, Trust};
 use crate::token::Token;
 
+/// A limiter by itself.
+pub(crate) fn gate(options: &Options, token: Option<&Token>) -> Result<Arc<Gate>, GateError> {
+    builder(options, token).build().map(Arc::new)
+}
+
 /// The limiter's settings, all of them. Without a token it knows addresses alone, as before the incident was
 /// understood.
-pub(crate) fn gate(options: &Options, token: Option<&Token>) -> Result<Arc<Gate>, GateError> {
+pub(crate) fn builder(options: &Options, token: Option<&Token>) -> GateBuilder {
     let mut gate = Gate::builder(options.quota())
         .capacity(options.capacity)
         .overflow(options.overflow())
@@ -29,5 +34,5 @@ pub(crate) fn gate(options: &Options, token: Option<&Token>) -> Result<Arc<Gate>
     if let Some(token) = token {
         gate = gate.service("internal", token.bytes());
     }
-    gate.build().map(Arc::new)
+    gate
 }

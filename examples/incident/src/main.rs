@@ -2,12 +2,13 @@
 //!
 //! A platform's API allows 300 requests a minute from one address. Its own services call it too, from few addresses
 //! and on behalf of many people, and are refused. Two acts with the same traffic: before, where the limiter knows
-//! addresses alone, and after, where it knows the internal token that those services present anyway. `--serve` serves
-//! the API of the second act instead.
+//! addresses alone, and after, where it knows the internal token that those services present anyway. With `--redis` there
+//! is a third: three nodes that share one budget. `--serve` serves the API of the second act instead.
 
 mod api;
 mod cast;
 mod client;
+mod cluster;
 mod exposition;
 mod findings;
 mod gate;
@@ -84,6 +85,12 @@ enum Error {
     Server(io::Error),
     #[error("can't count through metrics: {0}")]
     Metrics(String),
+    #[error("{0}")]
+    Store(#[from] tollgate_redis::StoreError),
+    #[error(
+        "no Redis or Valkey answers at {0}: start one, as with `redis-server --port 6379`, or leave --redis out"
+    )]
+    NoStore(String),
     #[error("can't print: {0}")]
     Print(io::Error),
 }

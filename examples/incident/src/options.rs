@@ -45,6 +45,10 @@ pub(crate) struct Options {
     /// How many bits of an IPv6 address are one caller.
     #[arg(long, default_value_t = 64, value_name = "BITS")]
     pub(crate) v6_prefix: u8,
+    /// Plays one more act, in which three nodes share one budget in the Redis or Valkey at this address, such as
+    /// `redis://127.0.0.1:6379`. It is left as it was but for keys that expire.
+    #[arg(long, value_name = "URL", conflicts_with = "serve")]
+    pub(crate) redis: Option<String>,
     /// Serves the API on this address until it is stopped, instead of playing. Port 0 takes a free one.
     #[arg(long, value_name = "ADDR")]
     pub(crate) serve: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! Two acts: the same traffic against the API, before and after.
+//! Two acts, or three: the same traffic against the API, before and after, and on three nodes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -15,6 +15,7 @@ use tollgate_axum::Gate;
 use crate::api::Api;
 use crate::cast::{Place, ROLES, Role};
 use crate::client::Client;
+use crate::cluster::Cluster;
 use crate::gate::gate;
 use crate::options::Options;
 use crate::report::report;
@@ -43,20 +44,36 @@ pub(crate) type Act = [Tally; ROLES.len()];
 pub(crate) async fn play(options: &Options, token: &Token) -> Result<ExitCode, Error> {
     let known = gate(options, Some(token))?;
     let requests: usize = ROLES.iter().map(|role| requests(*role, options)).sum();
-    let progress = ProgressBar::new(2 * requests as u64);
+    let cluster = match &options.redis {
+        Some(url) => Some(Cluster::connect(url, options, token).await?),
+        None => None,
+    };
+    let acts = if cluster.is_some() { 3 } else { 2 };
+    let progress = ProgressBar::new(acts * requests as u64);
     if let Ok(style) = ProgressStyle::with_template("{msg:6} {bar:50} {pos}/{len} requests, {elapsed}") {
         progress.set_style(style);
     }
     progress.set_message("before");
     let blind = gate(options, None)?;
-    let before = act(Arc::clone(&blind), Arc::clone(&known), options, token, &progress).await?;
+    let before = act(&[Arc::clone(&blind)], &known, options, token, &progress).await?;
     let throttled = blind.throttled();
     progress.set_message("after");
-    let after = act(Arc::clone(&known), known, options, token, &progress).await?;
+    let after = act(&[Arc::clone(&known)], &known, options, token, &progress).await?;
+    let shared = match &cluster {
+        Some(cluster) => {
+            progress.set_message("shared");
+            let act = act(&cluster.gates, &known, options, token, &progress).await?;
+            Some((act, cluster.counts()))
+        }
+        None => None,
+    };
     progress.finish_and_clear();
 
-    let report = report(options.quota(), options.mode(), &before, &after, &throttled);
+    let report = report(options.quota(), options.mode(), &before, &after, shared.as_ref(), &throttled);
     say(format_args!("{report}"))?;
+    if shared.is_none() {
+        say(format_args!("(With --redis URL there is a third act: three nodes that share one budget.)"))?;
+    }
     Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -65,27 +82,32 @@ fn requests(role: Role, options: &Options) -> usize {
     usize::from(part.addresses) * part.tasks * part.requests
 }
 
-/// Serves the API anew and lets everybody call it at once.
+/// Serves the API anew on a node for each limiter, and lets everybody call all of them at once.
 async fn act(
-    limiter: Arc<Gate>,
-    guard: Arc<Gate>,
+    limiters: &[Arc<Gate>],
+    guard: &Arc<Gate>,
     options: &Options,
     token: &Token,
     progress: &ProgressBar,
 ) -> Result<Act, Error> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = TcpListener::bind(address).await.map_err(|error| Error::Listen(address, error))?;
-    let server = listener.local_addr().map_err(|error| Error::Listen(address, error))?;
-    let (stop, stopped) = oneshot::channel::<()>();
-    let serving = tokio::spawn(on::serve(options.framework(), listener, Api::new(limiter, guard), async {
-        let _ = stopped.await;
-    }));
+    let (mut servers, mut stops) = (Vec::new(), Vec::new());
+    for limiter in limiters {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = TcpListener::bind(address).await.map_err(|error| Error::Listen(address, error))?;
+        servers.push(listener.local_addr().map_err(|error| Error::Listen(address, error))?);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let api = Api::new(Arc::clone(limiter), Arc::clone(guard));
+        let serving = tokio::spawn(on::serve(options.framework(), listener, api, async {
+            let _ = stopped.await;
+        }));
+        stops.push((stop, serving));
+    }
 
     let (mut tasks, began) = (JoinSet::new(), Instant::now());
     for (index, role) in ROLES.into_iter().enumerate() {
         let part = role.part(options.quota().limit());
         for address in 0..part.addresses {
-            let client = Client::new(role.address(address), server);
+            let client = Client::new(role.address(address), &servers);
             for task in 0..part.tasks {
                 let (client, token, progress) = (client.clone(), token.value()?, progress.clone());
                 let calls = (0..part.requests).map(move |request| Place { address, task, request });
@@ -105,8 +127,10 @@ async fn act(
             Err(error) => act[0].lose(error.to_string()),
         }
     }
-    let _ = stop.send(());
-    serving.abort();
+    for (stop, serving) in stops {
+        let _ = stop.send(());
+        serving.abort();
+    }
     Ok(act)
 }
 

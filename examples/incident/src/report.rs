@@ -1,4 +1,4 @@
-//! What the two acts show, for people, and whether the fix holds.
+//! What the acts show, for people, and whether the fix holds.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table};
 use tollgate_axum::{Mode, Quota};
 
 use crate::cast::{ROLES, Role};
+use crate::cluster::Counts;
 use crate::findings::findings;
 use crate::play::{Act, Tally};
 
@@ -15,7 +16,7 @@ pub(crate) struct Report {
     table: Table,
     /// Whom the first act throttled.
     throttled: Table,
-    /// What is wrong with the second act, or with the report on the first.
+    /// What is wrong with the acts after the first, or with the report on that.
     faults: Vec<String>,
     summary: String,
 }
@@ -26,10 +27,13 @@ pub(crate) fn report(
     mode: Mode,
     before: &Act,
     after: &Act,
+    shared: Option<&(Act, Counts)>,
     throttled: &tollgate_axum::Report,
 ) -> Report {
     let (throttled, mut faults) = findings(throttled, before, quota.limit());
-    for (act, name) in [(before, "before"), (after, "after")] {
+    let mut acts = vec![("before", before), ("after", after)];
+    acts.extend(shared.map(|(act, _)| ("3 nodes", act)));
+    for &(name, act) in &acts {
         for (role, tally) in ROLES.iter().zip(act) {
             if tally.lost + tally.other > 0 {
                 let why = tally.trouble.as_deref().unwrap_or("no response");
@@ -41,16 +45,45 @@ pub(crate) fn report(
             }
         }
     }
-    for (role, tally) in ROLES.iter().zip(after) {
-        faults
-            .extend(fault(*role, tally, quota, mode).map(|fault| format!("after, {}: {fault}", role.name())));
+    for (name, act) in acts.iter().skip(1) {
+        for (role, tally) in ROLES.iter().zip(*act) {
+            let fault = fault(*role, tally, quota, mode);
+            faults.extend(fault.map(|fault| format!("{name}, {}: {fault}", role.name())));
+        }
     }
+    faults.extend(shared.and_then(|(act, counts)| shared_fault(act, *counts, quota, mode)));
     let summary = match faults.len() {
         0 if mode != Mode::Enforce => "Nobody is refused in this mode.".into(),
-        0 => summary(before, after),
+        0 => summary(before, after) + &shared.map(|(act, counts)| told(act, *counts)).unwrap_or_default(),
         wrong => format!("The fix does not hold, {wrong} things went wrong. {}", summary(before, after)),
     };
-    Report { table: table(before, after), throttled, faults, summary }
+    Report { table: table(&acts), throttled, faults, summary }
+}
+
+/// What is wrong with three nodes' budget beside what would be wrong with one's: somebody who takes all it can get has to
+/// get the limit, but for what nodes were lent and did not spend; and the store decides, or it is another act.
+fn shared_fault(act: &Act, counts: Counts, quota: Quota, mode: Mode) -> Option<String> {
+    if mode != Mode::Enforce {
+        return None;
+    }
+    if counts.without_store > 0 {
+        return Some(format!("3 nodes: the store gave no answer to {} requests", counts.without_store));
+    }
+    let (passed, requests) = (act[Role::Scraper as usize].passed, act[Role::Scraper as usize].requests);
+    let least = u64::from(quota.limit()) * 19 / 20;
+    (passed < least.min(requests))
+        .then(|| format!("3 nodes, {}: only {passed} of {} got through", Role::Scraper.name(), quota.limit()))
+}
+
+fn told(act: &Act, counts: Counts) -> String {
+    let scraper = &act[Role::Scraper as usize];
+    let counted: u64 =
+        ROLES.iter().zip(act).filter(|(role, _)| !role.is_internal()).map(|(_, tally)| tally.requests).sum();
+    format!(
+        "\nOn three nodes with one budget the scraper, which calls all of them, gets {} requests through in total; {counted} \
+         counted requests took {} round trips to the store.",
+        scraper.passed, counts.round_trips
+    )
 }
 
 /// What a role got in the second act that it should not have got.
@@ -97,21 +130,22 @@ const COLUMNS: [Column; 3] =
 /// Columns for what should not happen, shown when it does.
 const UNWANTED: [Column; 2] = [("other", |tally| tally.other), ("lost", |tally| tally.lost)];
 
-fn table(before: &Act, after: &Act) -> Table {
-    let sum = |of: fn(&Tally) -> u64| before.iter().chain(after).map(of).sum::<u64>();
+fn table(acts: &[(&str, &Act)]) -> Table {
+    let sum = |of: fn(&Tally) -> u64| acts.iter().flat_map(|(_, act)| act.iter()).map(of).sum::<u64>();
     let mut columns = COLUMNS.to_vec();
     columns.extend(UNWANTED.iter().filter(|(_, of)| sum(*of) > 0));
 
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
     let number = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-    let titles = ["before", "after"].into_iter();
-    let titles = titles.flat_map(|act| columns.iter().map(move |(name, _)| format!("{act}\n{name}")));
+    let titles = acts.iter();
+    let titles = titles.flat_map(|(act, _)| columns.iter().map(move |(name, _)| format!("{act}\n{name}")));
     let titles = std::iter::once("requests".to_owned()).chain(titles).map(number);
     table.set_header(std::iter::once(Cell::new("caller")).chain(titles));
-    for ((role, before), after) in ROLES.iter().zip(before).zip(after) {
-        let numbers = [before, after].into_iter().flat_map(|tally| columns.iter().map(|(_, of)| of(tally)));
-        let numbers = std::iter::once(after.requests).chain(numbers);
+    for (index, role) in ROLES.iter().enumerate() {
+        let tallies = || acts.iter().map(|(_, act)| &act[index]);
+        let numbers = tallies().flat_map(|tally| columns.iter().map(|(_, of)| of(tally)));
+        let numbers = tallies().take(1).map(|tally| tally.requests).chain(numbers);
         let numbers = numbers.map(|figure| number(figure.to_string()));
         table.add_row(std::iter::once(Cell::new(role.name())).chain(numbers));
     }
@@ -174,7 +208,26 @@ mod tests {
         let mut after = good();
         change(&mut after);
         let nobody = Gate::builder(Quota::per_minute(300)).build().unwrap().throttled();
-        report(Quota::per_minute(300), Mode::Enforce, &Act::default(), &after, &nobody).holds()
+        report(Quota::per_minute(300), Mode::Enforce, &Act::default(), &after, None, &nobody).holds()
+    }
+
+    fn three_hold(change: impl FnOnce(&mut Act, &mut Counts)) -> bool {
+        let mut shared = (good(), Counts { without_store: 0, round_trips: 200 });
+        change(&mut shared.0, &mut shared.1);
+        let nobody = Gate::builder(Quota::per_minute(300)).build().unwrap().throttled();
+        let (quota, mode) = (Quota::per_minute(300), Mode::Enforce);
+        report(quota, mode, &Act::default(), &good(), Some(&shared), &nobody).holds()
+    }
+
+    #[test]
+    fn a_fault_of_three_nodes_is_seen() {
+        assert!(three_hold(|_, _| {}));
+        assert!(three_hold(|act, _| act[3] = tally(285, 0, 2715)));
+        assert!(!three_hold(|act, _| act[3] = tally(284, 0, 2716)));
+        assert!(!three_hold(|act, _| act[3] = tally(301, 0, 2699)));
+        assert!(!three_hold(|act, _| act[0] = tally(1439, 0, 1)));
+        assert!(!three_hold(|act, _| act[1].lost = 1));
+        assert!(!three_hold(|_, counts| counts.without_store = 1));
     }
 
     #[test]

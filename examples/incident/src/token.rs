@@ -46,7 +46,7 @@ impl fmt::Display for Token {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenError {
     #[error("the operating system gives no random numbers ({0}): set INTERNAL_TOKEN instead")]
-    NoRandomness(getrandom::Error),
+    NoRandomness(#[from] getrandom::Error),
     #[error("no header can carry it: use printable characters")]
     NoField,
 }

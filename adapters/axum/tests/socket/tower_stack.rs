@@ -12,7 +12,7 @@ use axum::extract::connect_info::MockConnectInfo;
 use axum::http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use tollgate_axum::{ConnectInfo, Decision, TollgateLayer};
-use tollgate_conformance::five;
+use tollgate_conformance::{Behaves, Store, five};
 use tower::{Layer, Service, ServiceExt};
 
 fn request<T: Clone + Send + Sync + 'static>(peer: T) -> Request<()> {
@@ -45,10 +45,16 @@ async fn a_plain_tower_service_is_limited_and_told() {
     assert_eq!(service.oneshot(request(MockConnectInfo(peer(2)))).await.unwrap().status(), 200);
 }
 
-/// A service that must be called on the instance that was polled ready, and counts its drops.
+/// A service that must be called on the instance that was polled ready, and counts its drops. Clones are not ready.
 struct Strict {
     ready: bool,
     dropped: Arc<AtomicUsize>,
+}
+
+impl Clone for Strict {
+    fn clone(&self) -> Self {
+        Self { ready: false, dropped: Arc::clone(&self.dropped) }
+    }
 }
 
 impl Service<Request<()>> for Strict {
@@ -88,5 +94,25 @@ async fn the_instance_that_was_polled_ready_is_called() {
         429
     );
     drop(service);
+    // A gate of its own clones nothing.
     assert_eq!(dropped.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn the_instance_that_was_polled_ready_is_called_after_waiting() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let strict = Strict { ready: false, dropped: Arc::clone(&dropped) };
+    let gate = five().0.shared(Store::new(Behaves::Answers)).build().unwrap();
+    let mut service = TollgateLayer::new(gate).layer(strict);
+    let mut calls = Vec::new();
+    for _ in 0..6 {
+        calls.push(service.ready().await.unwrap().call(request(ConnectInfo(peer(1)))));
+    }
+    let mut statuses = Vec::new();
+    for call in calls {
+        statuses.push(call.await.unwrap().status().as_u16());
+    }
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 429]);
+    drop(service);
+    assert_eq!(dropped.load(Ordering::Relaxed), 7);
 }

@@ -13,6 +13,8 @@ pub(crate) enum Flaw {
     CountsByConnection,
     /// Services are counted like anybody.
     CountsServices,
+    /// A shared store is not asked.
+    NeverWaits,
     /// Each request is counted twice.
     CountsTwice,
     /// The application has answered before the request is decided.
@@ -94,6 +96,10 @@ pub(crate) const FLAWS: &[(Flaw, &[&str])] = &[
     (
         Flaw::CountsServices,
         &["services_pass", "exempt_requests_do_not_consume", "services_never_limit_another"],
+    ),
+    (
+        Flaw::NeverWaits,
+        &["a_store_is_waited_for", "who_waited_is_the_same", "nodes_share_exactly", "terms_with_a_store"],
     ),
     (Flaw::CountsTwice, &["first_n_pass", "pipelined_requests", "concurrent_streams", "workers_share"]),
     (Flaw::DecidesLate, &["first_n_pass", "concurrent_streams"]),

@@ -61,13 +61,23 @@ impl Limiter {
         }
     }
 
-    fn decide(&self, request: &Request, lines: &Lines) -> Result<(Decision, Option<Permit>), NoPeer> {
+    fn decide<'l>(
+        &'l self,
+        request: &Request,
+        lines: &'l Lines,
+    ) -> impl Future<Output = Result<(Decision, Option<Permit>), NoPeer>> + use<'l> {
         let peer = self.peer(request);
-        let admit = || self.terms(request, peer).admit(peer.map(|peer| peer.ip()), lines);
-        if self.has(Flaw::CountsTwice) {
-            drop(admit());
+        let terms = self.terms(request, peer);
+        async move {
+            let peer = peer.map(|peer| peer.ip());
+            if self.has(Flaw::NeverWaits) {
+                return terms.admit(peer, lines);
+            }
+            if self.has(Flaw::CountsTwice) {
+                drop(terms.admit_shared(peer, lines).await);
+            }
+            terms.admit_shared(peer, lines).await
         }
-        admit()
     }
 
     fn tell(&self, headers: &mut HeaderMap, field: Field<'_>) {
@@ -148,7 +158,7 @@ pub(crate) async fn limit(State(limiter): State<Arc<Limiter>>, mut request: Requ
         tracing::info!("{:?}", request.headers());
     }
     let lines = Lines::of(&request, flaw);
-    let (decision, permit) = match limiter.decide(&request, &lines) {
+    let (decision, permit) = match limiter.decide(&request, &lines).await {
         Ok(decided) => decided,
         Err(_) if flaw == Some(Flaw::PassesUnknownPeers) => return next.run(request).await,
         Err(_) => return limiter.answer(&gate.no_peer("The mutant has no advice.")),

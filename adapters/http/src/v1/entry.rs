@@ -4,6 +4,8 @@ use bytes::Bytes;
 use http::{Extensions, Request, Response};
 
 use crate::checkpoint::{self, Checkpoint};
+use crate::gate::Gate;
+use crate::pending::{Heard, Pending};
 use crate::permit::Permit;
 use crate::v1::head::{Head, TermsOf};
 use crate::v1::headers::{Headers, strip};
@@ -23,25 +25,41 @@ pub enum Entry<R> {
 /// longer if the gate takes it away.
 ///
 /// `peer` finds the address that the connection comes from; `advice` tells the operator how it gets there.
+///
+/// # Errors
+/// If the store of a shared gate has to be asked: see [`later`](super::later).
 pub fn enter<B, R: From<Bytes>>(
     checkpoint: &Checkpoint<TermsOf>,
     request: &mut Request<B>,
     peer: impl Fn(&Extensions) -> Option<IpAddr>,
     advice: &str,
-) -> Entry<R> {
+) -> Result<Entry<R>, Pending> {
     let head = Head::from(&*request);
     let fields = Headers::of(&head);
     let (peer, decided) = (peer(head.extensions), head.extensions.get());
-    match checkpoint.enter(|terms, ordinary| terms(&head, ordinary), peer, decided, &fields, advice) {
+    let entry = checkpoint.enter(|terms, ordinary| terms(&head, ordinary), peer, decided, &fields, advice)?;
+    Ok(prepared(checkpoint.gate(), entry, request))
+}
+
+/// The same for a request that had to wait, once the store has answered.
+#[cold]
+pub fn finish<B, R: From<Bytes>>(heard: Heard, request: &mut Request<B>) -> Entry<R> {
+    let (gate, entry) = heard.finish(&Headers::of(&Head::from(&*request)));
+    prepared(&gate, entry, request)
+}
+
+#[inline]
+fn prepared<B, R: From<Bytes>>(gate: &Gate, entry: checkpoint::Entry, request: &mut Request<B>) -> Entry<R> {
+    match entry {
         checkpoint::Entry::Passes { decision, permit } => {
             if let Some(decision) = decision {
-                strip(checkpoint.gate(), &decision, request);
+                strip(gate, &decision, request);
                 request.extensions_mut().insert(decision);
             }
             Entry::Passes(permit)
         }
         checkpoint::Entry::Answered { answer, decision } => {
-            let mut response = to_response(*answer, request.method());
+            let mut response = to_response(answer, request.method());
             if let Some(decision) = decision {
                 response.extensions_mut().insert(decision);
             }

@@ -22,7 +22,7 @@ pub(crate) fn to_response<R: From<Bytes>>(answer: Answer, method: &Method) -> Re
 }
 
 /// Adds a field without overwriting any.
-pub(crate) fn add(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue, merge: Merge) {
+pub(crate) fn add(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue, merge: Merge) {
     // A map that is full to its last place stays as it is.
     if merge == Merge::Append {
         headers.try_append(name, value).ok();
@@ -31,5 +31,4 @@ pub(crate) fn add(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue
     }
 }
 
-pub(crate) static TYPES: Types<HeaderName, HeaderValue> =
-    Types::new(HeaderName::from_static, |value| HeaderValue::from_maybe_shared(value).ok());
+pub(crate) static TYPES: Types<HeaderName, HeaderValue> = crate::types!(HeaderName, HeaderValue);

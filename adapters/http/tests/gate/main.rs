@@ -10,6 +10,7 @@ mod incident;
 #[path = "../log/mod.rs"]
 mod log;
 mod policies;
+mod shared;
 mod sources;
 mod support;
 mod terms;

@@ -89,7 +89,7 @@ async fn frames_and_trailers_pass_one_by_one() {
 async fn a_body_s_length_and_end_are_those_of_the_application_s() {
     async fn answer<B, S>(inner: S) -> ResponseBody<B>
     where
-        S: Service<Request<Empty<Bytes>>, Response = Response<B>, Error = Infallible>,
+        S: Service<Request<Empty<Bytes>>, Response = Response<B>, Error = Infallible> + Clone,
     {
         let service = Tollgate::new(five().0.build().unwrap()).wrap(inner, "203.0.113.7".parse().ok());
         service.call(Request::new(Empty::new())).await.unwrap().into_body()

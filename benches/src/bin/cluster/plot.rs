@@ -12,8 +12,10 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Draws three panels against the number of nodes.
 pub(crate) fn draw(path: &str, scenes: &[(&str, Vec<Point>)]) -> Result<(), Box<dyn Error>> {
-    let area = SVGBackend::new(path, (760, 1_050)).into_drawing_area();
+    let area = SVGBackend::new(path, (760, 1_140)).into_drawing_area();
     area.fill(&WHITE)?;
+    let (above, area) = area.split_vertically(ABOVE);
+    legend(&above, scenes)?;
     let panels = area.split_evenly((3, 1));
     let [operations, held, wait] = panels.as_slice() else { return Err("three panels".into()) };
     let limit = Some((SERVER, "what one server does"));
@@ -31,6 +33,17 @@ pub(crate) fn draw(path: &str, scenes: &[(&str, Vec<Point>)]) -> Result<(), Box<
     Ok(())
 }
 
+/// The height of the legend, which is above all panels, since in none there is room for it.
+const ABOVE: u32 = 90;
+
+fn legend(area: &Area<'_>, scenes: &[(&str, Vec<Point>)]) -> Result<(), Box<dyn Error>> {
+    for (((name, _), colour), y) in scenes.iter().zip(COLOURS).zip((20..).step_by(18)) {
+        area.draw(&PathElement::new([(84, y), (104, y)], colour.stroke_width(2)))?;
+        area.draw(&Text::new(*name, (112, y - 7), ("sans-serif", 14)))?;
+    }
+    Ok(())
+}
+
 /// One panel, both axes logarithmic.
 fn panel(
     area: &Area<'_>,
@@ -43,28 +56,20 @@ fn panel(
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 18))
         .margin(10)
+        .margin_right(30)
         .x_label_area_size(36)
         .y_label_area_size(64)
         .build_cartesian_2d((1.0..1_000.0).log_scale(), range.log_scale())?;
     chart.configure_mesh().x_desc("nodes").light_line_style(WHITE).draw()?;
-    for ((name, points), colour) in scenes.iter().zip(COLOURS) {
+    for ((_, points), colour) in scenes.iter().zip(COLOURS) {
         let line = points.iter().filter_map(|point| Some((point.nodes, value(point)?)));
-        chart
-            .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
-            .label(*name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+        chart.draw_series(LineSeries::new(line, colour.stroke_width(2)))?;
     }
     if let Some((limit, name)) = limit {
-        chart
-            .draw_series(LineSeries::new([(1.0, limit), (1_000.0, limit)], BLACK))?
-            .label(name)
-            .legend(|(x, y)| PathElement::new([(x, y), (x + 16, y)], BLACK));
+        chart.draw_series(LineSeries::new([(1.0, limit), (1_000.0, limit)], BLACK))?;
+        // At the left, where curves are lower.
+        let text = EmptyElement::at((1.1, limit)) + Text::new(name.to_owned(), (0, -16), ("sans-serif", 13));
+        chart.draw_series([text])?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 12))
-        .draw()?;
     Ok(())
 }

@@ -1,0 +1,163 @@
+//! By whom a request is counted, and what that comes to.
+
+use std::sync::Arc;
+
+use tollgate::{
+    AllVerdict, BoxedInFlight, Key, Limit, Origin, Presented, Reason, Receipt, Refusal, Verdict, check_list,
+};
+
+use crate::decision::{By, Outcome, Parts, Standings};
+use crate::gate::Gate;
+use crate::pending::Asked;
+use crate::policy::MOST_POLICIES;
+use crate::shared::{SharedBudgets, SharedVerdict};
+use crate::terms::Plan;
+use crate::tier::Tier;
+
+/// Whom a request is counted by.
+pub(crate) struct Keys {
+    /// In all scopes: for penalties and requests under way.
+    pub(crate) caller: Key,
+    policies: heapless::Vec<Key, MOST_POLICIES>,
+}
+
+/// What counting a request comes to.
+pub(crate) enum Counted {
+    /// What becomes of it; and if it is let in, what counts it as under way.
+    Known(Outcome, Option<Receipt>),
+    /// The store has to be asked; what counts the request as under way.
+    Unknown(Arc<dyn SharedBudgets>, Option<Receipt>),
+}
+
+impl Gate {
+    /// Whose budgets a request uses; `None` if that can't be told.
+    pub(crate) fn keys(&self, origin: Option<&Origin>, plan: &Plan) -> Option<Keys> {
+        let key = |tier: &Tier| tier.key(&self.keyer, origin, plan.caller);
+        // Those of classes are the same.
+        let caller = key(self.tiers.first()?)?;
+        let first = plan.scope.map_or(caller, |scope| {
+            self.keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
+        });
+        let mut policies = heapless::Vec::from_array([first]);
+        for tier in self.tiers.iter().skip(1) {
+            // There is room for each policy.
+            policies.push(key(tier)?).ok()?;
+        }
+        Some(Keys { caller, policies })
+    }
+
+    /// Counts a request; if it is let in, what counts it as under way.
+    pub(crate) fn count(
+        &self,
+        decision: &Parts,
+        keys: &Keys,
+        presented: Presented,
+        cost: u32,
+        in_flight: Option<&BoxedInFlight>,
+    ) -> Counted {
+        let now = decision.now;
+        for tier in self.chosen(decision.class) {
+            tier.see_to_it(now);
+        }
+        if let Some(penalty) = &self.penalty {
+            drop(penalty.see_to_it(now));
+            if let Some(out) = penalty.limiter().out(keys.caller, now) {
+                return Counted::Known(self.out(decision, out), None);
+            }
+        }
+        let entered = match in_flight.map(|in_flight| in_flight.enter(keys.caller, presented, now)) {
+            Some(Verdict::Refused(refusal)) => {
+                let by_in_flight = Outcome::Refused { by: By::InFlight, refusal, remaining: 0 };
+                return Counted::Known(by_in_flight, None);
+            }
+            Some(Verdict::Admitted(standing)) => Some(standing.receipt),
+            Some(Verdict::Exempt(_)) | None => None,
+        };
+        let outcome = match &self.shared {
+            None => self.charge(decision, keys, presented, cost),
+            Some(shared) => match shared.try_check(&self.asked(decision.class, keys), cost, now) {
+                Some(verdict) => heard(verdict),
+                None => return Counted::Unknown(Arc::clone(shared), entered),
+            },
+        };
+        let outcome = self.punished(decision, keys, outcome);
+        if let (Outcome::Refused { .. }, Some(receipt), Some(in_flight)) = (&outcome, entered, in_flight) {
+            in_flight.release(receipt);
+            return Counted::Known(outcome, None);
+        }
+        Counted::Known(outcome, entered)
+    }
+
+    fn charge(&self, decision: &Parts, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
+        let (now, mut chosen) = (decision.now, self.chosen(decision.class));
+        if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
+            match only.check(key, presented, now, cost) {
+                Verdict::Exempt(service) => Outcome::Exempt(service),
+                Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing])),
+                Verdict::Refused(refusal) => self.refused(decision, keys, 0, refusal, cost),
+            }
+        } else {
+            let limits = self.chosen(decision.class).zip(&keys.policies);
+            let limits = limits.filter_map(|(tier, key)| Some((tier.limit()?, *key)));
+            let limits: heapless::Vec<(&dyn Limit, Key), MOST_POLICIES> = limits.collect();
+            match check_list(&limits, presented, now, cost) {
+                AllVerdict::Exempt(service) => Outcome::Exempt(service),
+                AllVerdict::Admitted(standings) => {
+                    Outcome::Admitted(Standings::Several(Box::from(&standings[..])))
+                }
+                AllVerdict::Refused { by, refusal } => self.refused(decision, keys, by, refusal, cost),
+            }
+        }
+    }
+
+    /// The same outcome, unless it puts the caller out. Nobody is out for what others have used up, nor for a store that
+    /// can't be reached.
+    #[inline]
+    pub(crate) fn punished(&self, decision: &Parts, keys: &Keys, outcome: Outcome) -> Outcome {
+        match (&outcome, &self.penalty) {
+            (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty))
+                if refusal.reason == Reason::OverLimit
+                    && self.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers) =>
+            {
+                match penalty.limiter().strike(keys.caller, decision.now) {
+                    Some(out) => self.out(decision, out),
+                    None => outcome,
+                }
+            }
+            _ => outcome,
+        }
+    }
+
+    /// What a store is asked about a request.
+    pub(crate) fn asked(&self, class: Option<u8>, keys: &Keys) -> Asked {
+        self.chosen_numbers(class).zip(keys.policies.iter().copied()).collect()
+    }
+
+    fn refused(&self, decision: &Parts, keys: &Keys, by: usize, refusal: Refusal, cost: u32) -> Outcome {
+        let mut policies = self.chosen(decision.class).zip(&keys.policies);
+        let remaining = match policies.nth(by) {
+            Some((tier, key)) if cost > 1 => tier.remaining(*key, decision.now),
+            _ => 0,
+        };
+        Outcome::Refused { by: By::Policy(by), refusal, remaining }
+    }
+
+    /// The refusal of a caller that is out, in terms of its own limit.
+    fn out(&self, decision: &Parts, mut out: Refusal) -> Outcome {
+        out.limit = self.chosen(decision.class).next().map_or(out.limit, Tier::most);
+        Outcome::Refused { by: By::Policy(0), refusal: out, remaining: 0 }
+    }
+}
+
+/// What a store's verdict comes to.
+pub(crate) fn heard(verdict: SharedVerdict) -> Outcome {
+    match verdict {
+        AllVerdict::Exempt(service) => Outcome::Exempt(service),
+        AllVerdict::Admitted(standings) => Outcome::Admitted(match &standings[..] {
+            [only] => Standings::One([*only]),
+            several => Standings::Several(Box::from(several)),
+        }),
+        // What remains the store does not say.
+        AllVerdict::Refused { by, refusal } => Outcome::Refused { by: By::Policy(by), refusal, remaining: 0 },
+    }
+}
