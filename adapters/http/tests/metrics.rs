@@ -3,10 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use tollgate_http::{Gate, Mode, Policy, Quota};
+use tollgate_http::{
+    Gate, Key, Keyer, Mode, Nanos, Policy, Quota, Reason, Refusal, SharedAnswer, SharedBudgets, SharedPolicy,
+    SharedStore, SharedVerdict, Standing,
+};
 
 const SECRET: &str = "the-edge-s-secret-of-32-bytes...";
 
@@ -163,6 +168,64 @@ fn several_gates_of_a_process_add_up() {
 }
 
 /// No label has a digit or a point of an address.
+/// A store that refuses everybody.
+#[derive(Clone, Default)]
+struct Store {
+    observed: Arc<AtomicUsize>,
+}
+
+impl SharedStore for Store {
+    fn keyer(&self) -> Keyer {
+        Keyer::new([7; 16])
+    }
+
+    fn budgets(
+        &self,
+        _: &[SharedPolicy<'_>],
+    ) -> Result<Arc<dyn SharedBudgets>, Box<dyn Error + Send + Sync>> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+impl SharedBudgets for Store {
+    fn try_check(&self, _: &[(usize, Key)], _: u32, _: Nanos) -> Option<SharedVerdict> {
+        let refusal = Refusal::new(5, Nanos::from_secs(60), Reason::OverLimit);
+        Some(SharedVerdict::Refused { by: 0, refusal })
+    }
+
+    fn check(&self, limits: &[(usize, Key)], cost: u32, now: Nanos) -> SharedAnswer {
+        let answer = self.try_check(limits, cost, now);
+        Box::pin(async { answer.unwrap() })
+    }
+
+    fn refund(&self, _: &[usize], _: &[Standing], _: Nanos) {}
+
+    fn observe(&self) {
+        self.observed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_store_is_counted_and_observed_as_well() {
+    let store = Store::default();
+    let (gate, read) = counted(|| {
+        let gate = Gate::builder(Quota::per_minute(5)).class("paid", Quota::per_minute(9)).metrics();
+        gate.shared(store.clone()).build().unwrap()
+    });
+    assert!(!ask(&gate, "203.0.113.7", None));
+    let paid = gate.terms().class("paid").decide("203.0.113.8".parse().ok(), &()).unwrap();
+    assert!(!paid.passes());
+    gate.observe();
+    assert_eq!(store.observed.load(Ordering::Relaxed), 1);
+    let series = read();
+    for policy in ["default", "paid"] {
+        let name = format!("tollgate_decisions_total{{policy=\"{policy}\",outcome=\"refused\"}}");
+        assert!((series[&name] - 1.0).abs() < 1e-9, "{series:?}");
+    }
+    // It has no table here.
+    assert!(!series.keys().any(|name| name.starts_with("tollgate_table_slots")), "{series:?}");
+}
+
 fn is_bounded(series: &str) -> bool {
     !series.contains("198.") && !series.contains("203.") && !series.contains("caller-")
 }
