@@ -10,8 +10,8 @@ use tollgate_http::{
 
 use crate::request::{Head, prepare};
 
-/// Puts a [`Gate`] before an application, a scope or a resource, in [this order](tollgate_http#order). All from one gate share
-/// its budgets: build it outside of the closure that `HttpServer::new` is given, which runs once for each worker.
+/// Puts a [`Gate`] before an application, a scope or a resource, in [this order](https://docs.rs/tollgate-http/latest/tollgate_http/#order).
+/// All from one gate share its budgets: build it outside of the closure that `HttpServer::new` is given.
 pub type Tollgate = Middleware<false>;
 
 /// Keeps a scope or a resource for our own services: it answers anybody else with `401 Unauthorized`, and limits nobody.

@@ -6,8 +6,9 @@ use tollgate_http::{Checkpoint, Gate, Terms};
 
 use crate::service::TollgateService;
 
-/// Puts a [`Gate`] before the service of each connection; `tollgate-http` has [the order](tollgate_http#order) in which a
-/// request is looked at.
+/// Puts a [`Gate`] before the service of each connection; `tollgate-http` has the [order] in which a request is looked at.
+///
+/// [order]: https://docs.rs/tollgate-http/latest/tollgate_http/#order
 ///
 /// Clones, and all that are made from one gate, share its budgets.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::error::HandshakeError;
 use crate::header::{self, Frame};
 use crate::proxied::Proxied;
 
-/// Reads the PROXY headers of trusted peers; see the [crate's docs](crate). Clones are cheap.
+/// Reads the PROXY headers of trusted peers; see the [crate's docs](https://docs.rs/tollgate-proxy-protocol). Clones are cheap.
 #[derive(Clone, Debug)]
 pub struct ProxyProtocol {
     networks: Arc<[TrustedNetwork]>,

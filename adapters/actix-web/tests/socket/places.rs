@@ -68,7 +68,7 @@ async fn around_an_application_budgets_are_those_of_resources_however_paths_are_
 }
 
 #[tokio::test]
-async fn paths_are_normalized_outside() {
+async fn paths_are_normalised_outside() {
     let gate = built(five().0);
     let server = serve(move || {
         App::new()
