@@ -19,7 +19,7 @@ use crate::case::cases;
 use crate::request::Request;
 use crate::stage::Stage;
 
-const VECTORS: &str = include_str!("../../../../core/tests/vectors/origin.tsv");
+const VECTORS: &str = include_str!("origin.tsv");
 
 struct Vector {
     name: &'static str,

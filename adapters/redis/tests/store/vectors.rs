@@ -7,7 +7,7 @@ use crate::support::{TestServer, connected, key, node};
 async fn scripts_answer_and_store_as_the_vectors_say() {
     let Some(server) = TestServer::start(&[]) else { return };
     let store = connected(node(&server)).await;
-    let lines = include_str!("../../../../core/tests/states.tsv").lines().skip(1);
+    let lines = include_str!("states.tsv").lines().skip(1);
     let mut checked = 0;
     for (number, line) in (1..).zip(lines) {
         let fields: Vec<&str> = line.split('\t').collect();
