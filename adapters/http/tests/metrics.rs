@@ -279,7 +279,7 @@ fn queries(value: &serde_json::Value, found: &mut Vec<String>) {
 // The dashboard, the alerts and the table of metrics name what there is, and the table names all of it.
 #[test]
 fn what_is_drawn_alerted_and_documented_is_what_is_exposed() {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/");
     let text = |name: &str| std::fs::read_to_string(format!("{docs}{name}")).unwrap();
     let (gate, read) = counted(|| {
         let gate = Gate::builder(Quota::per_minute(5)).service("edge", SECRET).in_flight(9);

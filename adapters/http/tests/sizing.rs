@@ -6,7 +6,7 @@ use tollgate_http::{Gate, Quota};
 
 #[test]
 fn the_calculator_is_what_a_table_comes_to() {
-    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sizing.md")).unwrap();
+    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/sizing.md")).unwrap();
     let mut rows = 0;
     for line in guide.lines() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
