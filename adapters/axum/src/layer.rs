@@ -7,9 +7,7 @@ use tower_layer::Layer;
 use crate::head::Head;
 use crate::service::Tollgate;
 
-/// Puts a [`Gate`] before a service; `tollgate-http` has the [order] in which a request is looked at.
-///
-/// [order]: https://docs.rs/tollgate-http/latest/tollgate_http/#order
+/// Puts a [`Gate`] before a service, in [this order](https://docs.rs/tollgate-http/latest/tollgate_http/#order).
 ///
 /// Clones, and layers made from one gate, share its budgets.
 #[derive(Clone, Debug)]
