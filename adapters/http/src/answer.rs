@@ -64,7 +64,7 @@ impl Answer {
         1 + told + self.0.own.len() + self.0.further.len()
     }
 
-    /// Gives the fields away as [`Fields::write`] does, and then the body. Names and values that can't be sent, as those of a
+    /// Gives the fields away as `Fields::write` does, and then the body. Names and values that can't be sent, as those of a
     /// responder's may not, are left out.
     pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) -> Bytes
     where
