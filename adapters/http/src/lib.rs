@@ -66,7 +66,8 @@
 //! [`GateBuilder::capacity`], for each of its policies, and 32 KiB for the list of throttled callers.
 //!
 //! # Trade-offs
-//! - Counts are in memory: each process has its own, and a restart begins anew.
+//! - Counts are in memory: each process has its own, and a restart begins anew, unless a store keeps them
+//!   ([`GateBuilder::shared`]).
 //! - Settings are checked when the gate is built and then stand, but for [`Gate::set_mode`] and [`Gate::set_quota`].
 //! - Only the field that was chosen names callers, and only in the ways that [`Source`] has.
 //!
