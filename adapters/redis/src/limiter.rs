@@ -168,7 +168,8 @@ impl SharedLimiter {
             _ if cost == 0 => Some(false),
             Basis::Own => None,
             Basis::Leased => {
-                Some(self.0.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, now)))
+                let ends = Nanos(standing.receipt.charged());
+                Some(self.0.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, ends, now)))
             }
             _ => Some(self.0.share.refund(standing.receipt, now)),
         }
