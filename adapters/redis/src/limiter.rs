@@ -100,8 +100,9 @@ impl SharedLimiter {
     ) -> Verdict {
         match timeout_at(deadline, self.depart(key, cost, now, landing)).await {
             Ok(Ok(Some(verdict))) => verdict,
-            Ok(_) => self.0.without_store(key, cost, now),
-            Err(_) => {
+            Ok(Ok(None)) => self.0.without_store(key, cost, now),
+            // No answer in time, or the store's runtime has ended and nobody asks any more.
+            Err(_) | Ok(Err(_)) => {
                 self.0.store.0.link.breaker.failed();
                 self.0.without_store(key, cost, now)
             }
