@@ -1,6 +1,9 @@
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use redis::RedisResult;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tollgate::Nanos;
 
 use crate::question::{Answer, Question};
@@ -51,6 +54,15 @@ impl Batch {
     }
 }
 
+fn tell(answer: RedisResult<Answer>, questions: &[Question], senders: Vec<oneshot::Sender<Answer>>) {
+    let Ok(answer) = answer else { return };
+    for ((sender, charge), question) in senders.into_iter().zip(answer.charges).zip(questions) {
+        let admitted = charge.0 >= question.cost;
+        // Whoever asked may be gone; then nobody keeps what was charged.
+        drop(sender.send(Answer { admitted, now: answer.now, charges: vec![charge] }));
+    }
+}
+
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.waiting().under_way -= 1;
@@ -61,10 +73,16 @@ impl Inner {
     /// Asks together with others; `None` if there is no answer.
     pub(crate) async fn ask_with_others(self: &Arc<Self>, question: Question) -> Option<Answer> {
         let (sender, answer) = oneshot::channel();
+        self.batch.waiting().questions.push((question, sender));
+        self.set_off();
+        answer.await.ok()
+    }
+
+    /// Begins a round trip, if questions wait and few are under way.
+    fn set_off(self: &Arc<Self>) {
         let goes = {
             let mut waiting = self.batch.waiting();
-            waiting.questions.push((question, sender));
-            let goes = waiting.under_way < UNDER_WAY;
+            let goes = waiting.under_way < UNDER_WAY && !waiting.questions.is_empty();
             waiting.under_way += usize::from(goes);
             goes
         };
@@ -72,23 +90,24 @@ impl Inner {
             let inner = self.clone();
             self.runtime.spawn(async move { inner.go().await });
         }
-        answer.await.ok()
     }
 
     /// Takes what waits to the server, until nothing does.
-    async fn go(&self) {
+    async fn go(self: &Arc<Self>) {
         let mut place = Place(&self.batch);
         while let Some((asked, still)) = self.batch.next(place) {
             place = still;
             let (questions, senders): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
             // The time is the server's or the system's: where it is the caller's, nobody asks with others.
-            let Ok(answer) = self.link.decide(&questions, false, Nanos::ZERO, &self.tallies).await else {
-                continue;
-            };
-            for ((sender, charge), question) in senders.into_iter().zip(answer.charges).zip(&questions) {
-                let admitted = charge.0 >= question.cost;
-                // Whoever asked may be gone; then nobody keeps what was charged.
-                drop(sender.send(Answer { admitted, now: answer.now, charges: vec![charge] }));
+            let mut decided = pin!(self.link.decide(&questions, false, Nanos::ZERO, &self.tallies));
+            if let Ok(answer) = timeout(self.link.wait, &mut decided).await {
+                tell(answer, &questions, senders);
+            } else {
+                // Others need not wait for a connection that may be dead.
+                drop(place);
+                self.set_off();
+                tell(decided.await, &questions, senders);
+                return;
             }
         }
     }

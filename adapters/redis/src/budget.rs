@@ -40,10 +40,12 @@ impl Budget {
         let leases = self.leases_at(now).filter(|_| cost > 0)?;
         let tallies = &self.store.0.tallies;
         match leases.spend(key, cost, now) {
-            Known::Admitted { remaining, resets_in } => {
+            Known::Admitted { remaining, resets_in, ends } => {
                 tallies.local.add(1);
                 tallies.spent.add(cost.into());
-                let mut standing = Standing::new(limit, remaining, resets_in, Receipt::new(key, 0, cost));
+                // What it was charged to is the lease, which its end tells from others.
+                let mut standing =
+                    Standing::new(limit, remaining, resets_in, Receipt::new(key, ends.0, cost));
                 standing.basis = Basis::Leased;
                 Some(Verdict::Admitted(standing))
             }
@@ -107,7 +109,8 @@ impl Budget {
 
     /// Keeps what an admitted request was charged that nobody waits for any more.
     pub(crate) fn keep(self: &Arc<Self>, key: Key, cost: u32, now: Nanos) {
-        if self.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, now)) {
+        let Some(leases) = self.leases_at(now) else { return };
+        if leases.ends(key, now).is_some_and(|ends| leases.give_back(key, cost, ends, now)) {
             self.store.0.tallies.leased.add(cost.into());
         }
     }

@@ -4,12 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tollgate::Key;
 
-/// Which callers the store is being asked about, so that requests of one caller don't ask all at once.
+/// Which callers the store is being asked about, so that requests of one caller and of one cost don't ask all at once.
 #[derive(Clone)]
 pub(crate) struct Flights(Arc<[Mutex<UnderWay>; SHARDS]>);
 
-/// Callers' fingerprints, and what closes when a flight has landed.
-type UnderWay = HashMap<u64, watch::Receiver<()>>;
+/// What closes when a flight has landed.
+type UnderWay = HashMap<Flight, watch::Receiver<()>>;
+
+/// A caller's fingerprint, and what each of the requests costs: who asks for all that wait must know what they want.
+type Flight = (u64, u32);
 
 const SHARDS: usize = 16;
 
@@ -25,6 +28,7 @@ pub(crate) enum Seat {
 pub(crate) struct Landing {
     flights: Flights,
     key: Key,
+    cost: u32,
     waited_for: watch::Sender<()>,
 }
 
@@ -33,14 +37,15 @@ impl Flights {
         Self(Arc::new(std::array::from_fn(|_| Mutex::default())))
     }
 
-    pub(crate) fn board(&self, key: Key) -> Seat {
+    pub(crate) fn board(&self, key: Key, cost: u32) -> Seat {
         let mut shard = self.shard(key);
-        if let Some(waiting) = shard.get(&key.fingerprint()) {
+        let flight = (key.fingerprint(), cost);
+        if let Some(waiting) = shard.get(&flight) {
             return Seat::Follower(waiting.clone());
         }
         let (sender, receiver) = watch::channel(());
-        shard.insert(key.fingerprint(), receiver);
-        Seat::Leader(Landing { flights: self.clone(), key, waited_for: sender })
+        shard.insert(flight, receiver);
+        Seat::Leader(Landing { flights: self.clone(), key, cost, waited_for: sender })
     }
 
     fn shard(&self, key: Key) -> MutexGuard<'_, UnderWay> {
@@ -59,7 +64,7 @@ impl Landing {
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        self.flights.shard(self.key).remove(&self.key.fingerprint());
+        self.flights.shard(self.key).remove(&(self.key.fingerprint(), self.cost));
     }
 }
 
@@ -71,13 +76,14 @@ mod tests {
     async fn one_asks_and_the_others_wait_for_it() {
         let flights = Flights::new();
         let (a, b) = (Key::from_fingerprint(1 << 40), Key::from_fingerprint(17 << 40));
-        let Seat::Leader(landing) = flights.board(a) else { panic!("nobody else asks") };
-        assert!(matches!(flights.board(b), Seat::Leader(_)));
+        let Seat::Leader(landing) = flights.board(a, 1) else { panic!("nobody else asks") };
+        assert!(matches!(flights.board(b, 1), Seat::Leader(_)));
         assert_eq!(landing.followers(), 0);
-        let Seat::Follower(mut waiting) = flights.board(a) else { panic!("somebody asks") };
+        let Seat::Follower(mut waiting) = flights.board(a, 1) else { panic!("somebody asks") };
         assert_eq!(landing.followers(), 1);
+        assert!(matches!(flights.board(a, 2), Seat::Leader(_)));
         drop(landing);
         assert!(waiting.changed().await.is_err());
-        assert!(matches!(flights.board(a), Seat::Leader(_)));
+        assert!(matches!(flights.board(a, 1), Seat::Leader(_)));
     }
 }

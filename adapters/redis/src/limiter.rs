@@ -64,12 +64,12 @@ impl SharedLimiter {
         }
     }
 
-    /// Asks, or waits for another request of the same caller that does.
+    /// Asks, or waits for another request of the same caller and cost that does.
     async fn check_together(&self, key: Key, cost: u32, now: Nanos) -> Verdict {
         let link = &self.0.store.0.link;
         let deadline = Instant::now() + link.wait;
         for _ in 0..TURNS {
-            let mut others = match self.0.flights.board(key) {
+            let mut others = match self.0.flights.board(key, cost) {
                 Seat::Leader(landing) => {
                     return self.arrive(key, cost, now, Some(landing), deadline).await;
                 }
@@ -100,8 +100,9 @@ impl SharedLimiter {
     ) -> Verdict {
         match timeout_at(deadline, self.depart(key, cost, now, landing)).await {
             Ok(Ok(Some(verdict))) => verdict,
-            Ok(_) => self.0.without_store(key, cost, now),
-            Err(_) => {
+            Ok(Ok(None)) => self.0.without_store(key, cost, now),
+            // No answer in time, or the store's runtime has ended and nobody asks any more.
+            Err(_) | Ok(Err(_)) => {
                 self.0.store.0.link.breaker.failed();
                 self.0.without_store(key, cost, now)
             }
@@ -121,7 +122,9 @@ impl SharedLimiter {
         self.0.store.0.runtime.spawn(async move {
             let verdict = budget.ask(key, cost, cost, now).await;
             let admitted = verdict.is_some_and(|verdict| verdict.passes());
-            let wanted = cost.saturating_mul(landing.as_ref().map_or(0, Landing::followers)).min(MOST);
+            // No more than fits in a note, and of that only what whole requests can spend.
+            let followers = landing.as_ref().map_or(0, Landing::followers);
+            let wanted = cost * followers.min(MOST.checked_div(cost).unwrap_or(0));
             // Whoever comes from now on asks by itself, unless there are those who wait.
             let landing = landing.filter(|_| admitted && wanted > 0);
             if answer.send(verdict).is_err() && admitted {
@@ -168,7 +171,8 @@ impl SharedLimiter {
             _ if cost == 0 => Some(false),
             Basis::Own => None,
             Basis::Leased => {
-                Some(self.0.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, now)))
+                let ends = Nanos(standing.receipt.charged());
+                Some(self.0.leases_at(now).is_some_and(|leases| leases.give_back(key, cost, ends, now)))
             }
             _ => Some(self.0.share.refund(standing.receipt, now)),
         }

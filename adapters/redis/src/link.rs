@@ -71,7 +71,10 @@ impl Link {
             match result {
                 Err(error) if asked == Asked::SERVER && self.forbids_time(&error) => {}
                 Err(error) => {
-                    self.breaker.failed();
+                    // A question without an answer in time is counted by whoever waited, once.
+                    if began.elapsed() <= self.wait {
+                        self.breaker.failed();
+                    }
                     tracing::debug!(%error, "the store of the shared budget gave no answer");
                     return Err(error);
                 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
-use tollgate::{Keyer, Quota};
+use tollgate::{Basis, Keyer, Quota, Verdict};
 use tollgate_redis::{Outage, Server, State, Store, StoreError};
 
 use crate::support::{DEADLINE, KEYER, SECOND, TestServer, connected, eventually, key, node, strict};
@@ -127,4 +127,23 @@ fn figures_go_through_the_facade() {
     let Some(DebugValue::Histogram(waits)) = counted("tollgate_redis_wait_seconds[]") else { panic!() };
     let Some(DebugValue::Counter(trips)) = counted("tollgate_redis_round_trips_total[]") else { panic!() };
     assert_eq!(waits.len() as u64, *trips);
+}
+
+/// A store whose runtime has ended is out of reach, and says so.
+#[test]
+fn a_store_does_not_outlive_its_runtime() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let first = tokio::runtime::Runtime::new().unwrap();
+    let store = first.block_on(connected(node(&server)));
+    drop(first);
+    let limiter = store.limiter("l", Quota::per_hour(30)).capacity(256).build().unwrap();
+    let second = tokio::runtime::Runtime::new().unwrap();
+    for caller in 0..3 {
+        let verdict = second.block_on(limiter.check(key(caller), 1, SECOND));
+        assert!(
+            matches!(verdict, Verdict::Admitted(standing) if standing.basis == Basis::Share),
+            "{verdict:?}"
+        );
+    }
+    assert_eq!(store.state(), State::Unreachable);
 }

@@ -1,4 +1,5 @@
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use tollgate::{Basis, Verdict};
 
@@ -74,4 +75,29 @@ async fn a_late_answer_is_not_lost() {
         );
         assert!(matches!(verdict, Verdict::Admitted(standing) if standing.remaining <= LIMIT));
     }
+}
+
+/// A connection that is dead and does not say so holds up what was asked by it, and nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_lost() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let proxy = Proxy::before(server.port).await;
+    let policies = Policies::in_place(proxy.port).await;
+    proxy.lose();
+    let began = Instant::now();
+    let one = |caller| policies.check(&policies.share, key(caller));
+    let (a, b, c, d) = tokio::join!(one(1), one(2), one(3), one(4));
+    for verdict in [a, b, c, d] {
+        assert!(
+            matches!(verdict, Verdict::Admitted(standing) if standing.basis == Basis::Share),
+            "{verdict:?}"
+        );
+    }
+    eventually("the store decides again", async || policies.is_back(key(5)).await).await;
+    println!("a lost connection: the store decides again after {:?}", began.elapsed());
+    let mut passed = 0;
+    while passed <= LIMIT && policies.check(&policies.share, key(6)).await.passes() {
+        passed += 1;
+    }
+    assert_eq!(passed, LIMIT);
 }

@@ -270,3 +270,24 @@ async fn requests_of_one_caller_ask_one_after_the_other() {
         assert!(trips < 150, "{trips} round trips for 600 requests, a limit of {limit}");
     }
 }
+
+/// One asks for those that wait with it, and for no more than they can spend.
+#[tokio::test]
+async fn nothing_is_asked_for_that_nobody_can_spend() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let stores = stores(&server).await;
+    let quota = Quota::per_hour(60_000);
+    for (caller, costs) in (1..).map(key).zip([[3_000, 1, 1, 1], [5_000; 4], [3_000; 4]]) {
+        let limiters: Vec<SharedLimiter> =
+            stores.iter().map(|store| store.limiter("costs", quota).capacity(256).build().unwrap()).collect();
+        let one = |cost| limiters[0].check(caller, cost, SECOND);
+        let [a, b, c, d] = costs;
+        let (a, b, c, d) = tokio::join!(one(a), one(b), one(c), one(d));
+        assert!([a, b, c, d].iter().all(Verdict::passes));
+        let Verdict::Admitted(standing) = limiters[1].check(caller, 0, SECOND).await else {
+            panic!("nothing passes always")
+        };
+        let ahead = 60_000 - standing.remaining - costs.iter().sum::<u32>();
+        assert!(ahead <= 4, "{ahead} more than {costs:?}");
+    }
+}

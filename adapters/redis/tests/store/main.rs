@@ -5,6 +5,7 @@
 
 mod leases;
 mod properties;
+mod refunds;
 #[path = "../support/mod.rs"]
 mod support;
 mod vectors;

@@ -5,10 +5,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// A proxy before a server that can hold back everything that goes either way.
+/// A proxy before a server that can hold back everything that goes either way, or all of older connections for good.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     held: watch::Sender<bool>,
+    /// Connections before this number are lost.
+    lost: watch::Sender<u64>,
     pub(crate) connections: Arc<AtomicU64>,
 }
 
@@ -17,29 +19,40 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = listener.local_addr().unwrap().port();
         let (held, watched) = watch::channel(false);
+        let (lost, losses) = watch::channel(0);
         let connections = Arc::new(AtomicU64::new(0));
         let counted = connections.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                counted.fetch_add(1, Ordering::Relaxed);
+                let number = counted.fetch_add(1, Ordering::Relaxed);
+                let mut losses = losses.clone();
                 let watched = watched.clone();
                 tokio::spawn(async move {
                     let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else { return };
                     let (mut from_client, mut to_client) = client.into_split();
                     let (mut from_server, mut to_server) = server.into_split();
                     let (there, back) = (watched.clone(), watched);
-                    tokio::select! {
-                        () = pass(&mut from_client, &mut to_server, there) => {}
-                        () = pass(&mut from_server, &mut to_client, back) => {}
+                    let is_lost = tokio::select! {
+                        () = pass(&mut from_client, &mut to_server, there) => false,
+                        () = pass(&mut from_server, &mut to_client, back) => false,
+                        lost = losses.wait_for(|&lost| lost > number) => lost.is_ok(),
+                    };
+                    if is_lost {
+                        // Neither side hears of it.
+                        std::future::pending::<()>().await;
                     }
                 });
             }
         });
-        Self { port: own, held, connections }
+        Self { port: own, held, lost, connections }
     }
 
     pub(crate) fn hold(&self, held: bool) {
         self.held.send_replace(held);
+    }
+
+    pub(crate) fn lose(&self) {
+        self.lost.send_replace(self.connections.load(Ordering::Relaxed));
     }
 }
 
