@@ -57,7 +57,7 @@ impl Batch {
 fn tell(answer: RedisResult<Answer>, questions: &[Question], senders: Vec<oneshot::Sender<Answer>>) {
     let Ok(answer) = answer else { return };
     for ((sender, charge), question) in senders.into_iter().zip(answer.charges).zip(questions) {
-        let admitted = charge.0 >= question.cost;
+        let admitted = charge.charge >= question.cost;
         // Whoever asked may be gone; then nobody keeps what was charged.
         drop(sender.send(Answer { admitted, now: answer.now, charges: vec![charge] }));
     }

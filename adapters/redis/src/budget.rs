@@ -2,13 +2,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tollgate::{
-    Account, Basis, BoxedLimiter, Key, Nanos, Note, Quota, Reason, Receipt, Refusal, Standing, Verdict,
+    Account, Basis, BoxedLimiter, Key, Nanos, Note, Presented, Quota, Reason, Receipt, Refusal, Standing,
+    Verdict,
 };
 
 use crate::flights::Flights;
 use crate::leases::{Known, Leases};
 use crate::outage::Outage;
-use crate::question::Question;
+use crate::question::{Charged, Question};
 use crate::store::Store;
 use crate::upkeep::{Condition, Upkeep};
 
@@ -98,12 +99,12 @@ impl Budget {
             store.link.decide(&[question], true, now, &store.tallies).await.ok()?
         };
         let charge = answer.charges.first().copied().unwrap_or_default();
-        self.settle(key, owed, now);
+        self.settle(key, owed, charge.settled, now);
         store.tallies.asked.add(1);
         Some(if answer.admitted {
             Verdict::Admitted(self.admitted(key, cost, charge, answer.now, now))
         } else {
-            Verdict::Refused(self.refused(key, cost, charge.1, answer.now, now))
+            Verdict::Refused(self.refused(key, cost, charge.before, answer.now, now))
         })
     }
 
@@ -152,10 +153,14 @@ impl Budget {
         }
     }
 
-    /// What was admitted in an outage is charged now.
-    pub(crate) fn settle(&self, key: Key, owed: u32, now: Nanos) {
+    /// What was admitted in an outage is charged now, as far as it fits; the rest stays used up here, or every further outage
+    /// would grant a share again.
+    pub(crate) fn settle(&self, key: Key, owed: u32, settled: u32, now: Nanos) {
         if owed > 0 {
             self.share.clear(key, now);
+            if settled < owed {
+                let _ = self.share.check_n(key, Presented::Absent, now, owed - settled);
+            }
         }
     }
 
@@ -165,7 +170,7 @@ impl Budget {
         self: &Arc<Self>,
         key: Key,
         cost: u32,
-        (charged, before): (u32, Option<u64>),
+        Charged { charge: charged, before, .. }: Charged,
         then: Nanos,
         now: Nanos,
     ) -> Standing {

@@ -35,21 +35,34 @@ pub(crate) struct Answer {
     pub(crate) admitted: bool,
     /// When, by the clock that decided.
     pub(crate) now: Nanos,
-    /// For each limit what was charged, and the state before it was.
-    pub(crate) charges: Vec<(u32, Option<u64>)>,
+    pub(crate) charges: Vec<Charged>,
+}
+
+/// What one limit has charged.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Charged {
+    pub(crate) charge: u32,
+    /// The state before it was.
+    pub(crate) before: Option<u64>,
+    /// How much of what was owed was charged before that.
+    pub(crate) settled: u32,
 }
 
 impl Answer {
     pub(crate) fn read(reply: &[i64], limits: usize) -> RedisResult<Self> {
         match reply {
-            &[admitted, high, low, ref charges @ ..] if charges.len() == 2 * limits => Ok(Self {
+            &[admitted, high, low, ref charges @ ..] if charges.len() == 3 * limits => Ok(Self {
                 admitted: admitted == 1,
                 now: Asked { high, low }.nanos(),
                 charges: charges
-                    .as_chunks::<2>()
+                    .as_chunks::<3>()
                     .0
                     .iter()
-                    .map(|&[charge, before]| (u32::try_from(charge).unwrap_or(0), u64::try_from(before).ok()))
+                    .map(|&[charge, before, settled]| {
+                        let [charge, settled] =
+                            [charge, settled].map(|told| u32::try_from(told).unwrap_or(0));
+                        Charged { charge, before: u64::try_from(before).ok(), settled }
+                    })
                     .collect(),
             }),
             _ => Err(RedisError::from((ErrorKind::UnexpectedReturnType, "the script's answer is not ours"))),

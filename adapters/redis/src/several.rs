@@ -147,11 +147,11 @@ async fn ask(limits: &[Keyed<'_>], cost: u32, now: Nanos, heard: &mut [Option<Ve
     store.tallies.asked.add(1);
     for (((budget, key, heard), question), &charge) in asked.into_iter().zip(&questions).zip(&answer.charges)
     {
-        budget.settle(key, question.owed, now);
+        budget.settle(key, question.owed, charge.settled, now);
         *heard = if answer.admitted {
             Some(Verdict::Admitted(budget.admitted(key, cost, charge, answer.now, now)))
-        } else if charge.0 < cost {
-            Some(Verdict::Refused(budget.refused(key, cost, charge.1, answer.now, now)))
+        } else if charge.charge < cost {
+            Some(Verdict::Refused(budget.refused(key, cost, charge.before, answer.now, now)))
         } else {
             // It would have passed, and was not charged for another's sake.
             None

@@ -36,7 +36,9 @@ impl Cluster {
                 .wait(WAIT)
                 .build()?;
             if tokio::time::timeout(PATIENCE, store.connected()).await.is_err() {
-                return Err(Error::NoStore(url.into()));
+                // Before the last @ may be a password.
+                let server = url.rsplit_once('@').map_or(url, |(_, server)| server);
+                return Err(Error::NoStore(server.into()));
             }
             gates.push(Arc::new(builder(options, Some(token)).shared(store.clone()).build()?));
             stores.push(store);

@@ -3,8 +3,8 @@
 -- ARGV: time (two numbers, or -1 0), margin in ms, 1 if all or nothing and 0 if each by itself, then for each limit its six
 -- figures and
 --   cost, wanted, chunk, divisor, owed
--- Answers: whether all admit, the time (two numbers), then for each limit what was charged (0: refused) and the state
--- before (-1: none).
+-- Answers: whether all admit, the time (two numbers), then for each limit what was charged (0: refused), the state before
+-- (-1: none) and how much of what was owed was charged.
 local high, low = time()
 if not high then return redis.error_reply(forbidden) end
 local margin, together = argument(), argument() == 1
@@ -31,7 +31,7 @@ local function decided(key)
         local settled, from_now = kind.settled(limit, at, state)
         if from_now and stored then state, lasts = settled, from_now end
     end
-    answer[#answer + 1], answer[#answer + 2] = charge, stored or -1
+    answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = charge, stored or -1, owed
     return { key = key, limit = limit, at = at, state = state, lasts = lasts, charge = charge }
 end
 

@@ -1,7 +1,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use tollgate::{Basis, Verdict};
+use tollgate::{Basis, Reason, Verdict};
+use tollgate_redis::State;
 
 use crate::support::outages::{LIMIT, Policies};
 use crate::support::proxy::Proxy;
@@ -100,4 +101,39 @@ async fn a_connection_that_is_lost() {
         passed += 1;
     }
     assert_eq!(passed, LIMIT);
+}
+
+/// Whoever can make the server slow again and again gets one share in a window, and not one each time.
+#[tokio::test]
+async fn outages_of_one_window_grant_one_share() {
+    let Some(server) = TestServer::start(&[]) else { return };
+    let policies = Policies::in_place(server.port).await;
+    let quota = tollgate::Quota::per_hour(LIMIT);
+    let strict = policies.store().limiter("strict", quota).capacity(256).strict().build().unwrap();
+    let passed = async |requests: u32| {
+        let mut passed = 0;
+        for _ in 0..requests {
+            passed += u32::from(policies.check(&strict, key(1)).await.passes());
+        }
+        passed
+    };
+    assert_eq!(passed(LIMIT + 1).await, LIMIT);
+    let mut granted = 0;
+    for outage in 0..3 {
+        server.signal("STOP");
+        eventually("the fault is noticed", async || {
+            let _ = policies.check(&policies.open, key(2)).await;
+            policies.store().state() == State::Unreachable
+        })
+        .await;
+        granted += passed(LIMIT).await;
+        server.signal("CONT");
+        eventually("the store decides", async || {
+            let verdict = policies.check(&strict, key(1)).await;
+            policies.is_back(key(10 + outage)).await
+                && matches!(verdict, Verdict::Refused(refusal) if refusal.reason == Reason::OverLimit)
+        })
+        .await;
+    }
+    assert_eq!(granted, LIMIT / 3);
 }
