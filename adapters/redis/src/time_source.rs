@@ -14,7 +14,7 @@ pub enum TimeSource {
     /// they may open a window that much early.
     Node,
     /// The `now` that is passed to each check, which must then count from the same moment on all nodes: for tests and
-    /// simulations.
+    /// simulations. The clock of a gate does not, unless it is a manual one.
     Caller,
 }
 
