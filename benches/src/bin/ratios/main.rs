@@ -184,31 +184,36 @@ fn spray(run: &mut Run) -> Outcome {
     )
 }
 
-/// Spans over 50 µs between one decision and the next, while every caller is new; and those of an empty loop that runs as
-/// long as tollgate's, which the machine makes.
+/// Spans over 50 µs between one decision and the next, while every caller is new; and those that the machine makes, of an
+/// empty loop that runs as long as tollgate's, and of one that only touches as much memory.
 fn gaps(run: &mut Run) -> Outcome {
     let decisions = u32::try_from(run.decisions * 8)?;
     let ours = Ours::new(2, 1 << 20)?;
+    let least = Limit::new(1 << 20);
     let governor = GovernorToldTheTime::new(2);
     for caller in 0..CALLERS * 2 {
         black_box(ours.decide(address(caller)));
+        black_box(least.decide(address(caller)));
     }
-    let mut found: [Vec<Duration>; 3] = Default::default();
+    let mut found: [Vec<Duration>; 4] = Default::default();
     let mut next = CALLERS * 8;
     for _ in 0..run.rounds.div_ceil(4) {
         let callers = next..next.wrapping_add(decisions);
         next = callers.end;
-        let [of_ours, of_none, of_theirs] = &mut found;
+        let [of_ours, of_none, of_memory, of_theirs] = &mut found;
         let began = Instant::now();
         of_ours.extend(long_gaps(callers.clone().map(|caller| ours.decide(address(caller)))));
         let took = began.elapsed();
         let began = Instant::now();
         of_none.extend(long_gaps(std::iter::repeat(true).take_while(|_| began.elapsed() < took)));
+        let began = Instant::now();
+        let touches = callers.clone().cycle().map(|caller| least.decide(address(caller)));
+        of_memory.extend(long_gaps(touches.take_while(|_| began.elapsed() < took)));
         of_theirs.extend(long_gaps(callers.map(|caller| governor.decide(address(caller)))));
     }
     let mut sheet = Sheet::new(["spray, subject", "gaps over 50 us", "longest, us"]);
-    for (subject, gaps) in ["tollgate", "an empty loop of the same time", "governor"].into_iter().zip(&found)
-    {
+    let subjects = ["tollgate", "an empty loop of the same time", "the limit, in the same time", "governor"];
+    for (subject, gaps) in subjects.into_iter().zip(&found) {
         let longest = gaps.iter().max().copied().unwrap_or_default();
         sheet.add([subject.into(), gaps.len().to_string(), longest.as_micros().to_string()]);
     }
