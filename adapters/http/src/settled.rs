@@ -47,7 +47,7 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// What the response is told; see [`Permit::settle_with`]. There is always something.
+    /// What the response is told; see [`Permit::settle_with`]. Never `None`, since the permit is there for the first.
     pub fn settle(&self, status: u16, inside: Option<&Decision>) -> Option<&Settled> {
         self.settled.get_or_init(|| Some(self.permit.take()?.settle_with(status, inside))).as_ref()
     }

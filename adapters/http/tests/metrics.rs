@@ -167,7 +167,6 @@ fn several_gates_of_a_process_add_up() {
     expect(16.0, left);
 }
 
-/// No label has a digit or a point of an address.
 /// A store that refuses everybody.
 #[derive(Clone, Default)]
 struct Store {
@@ -226,6 +225,7 @@ fn a_store_is_counted_and_observed_as_well() {
     assert!(!series.keys().any(|name| name.starts_with("tollgate_table_slots")), "{series:?}");
 }
 
+/// No label has a digit or a point of an address.
 fn is_bounded(series: &str) -> bool {
     !series.contains("198.") && !series.contains("203.") && !series.contains("caller-")
 }
