@@ -1,4 +1,5 @@
 //! The limiters that are measured, each with what it needs to answer one request from an address.
+#![expect(clippy::inline_always, reason = "no subject is to pay for a call that another does not")]
 
 use std::hash::BuildHasher;
 use std::hint::black_box;
@@ -47,7 +48,7 @@ impl Ours {
 }
 
 impl Subject for Ours {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         self.0.check(KEYER.address(address), Presented::Absent, black_box(NOW)).passes()
     }
@@ -57,7 +58,7 @@ impl Subject for Ours {
 pub struct OursByFoldhash(pub BoxedLimiter, pub SeedableRandomState);
 
 impl Subject for OursByFoldhash {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         let IpAddr::V4(v4) = address else { return false };
         let key = Key::from_fingerprint(self.1.hash_one(v4.to_bits()));
@@ -69,7 +70,7 @@ impl Subject for OursByFoldhash {
 pub struct OursWithClock(pub Ours);
 
 impl Subject for OursWithClock {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         let now = coarse_clock();
         self.0.0.check(KEYER.address(address), Presented::Absent, now).passes()
@@ -100,7 +101,7 @@ impl Limit {
 }
 
 impl Subject for Limit {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         let index =
             usize::try_from(KEYER.address(address).fingerprint()).unwrap_or(0) & (self.0.len() * 8 - 1);
@@ -144,14 +145,14 @@ impl GovernorWithClock {
 }
 
 impl Subject for GovernorToldTheTime {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         self.0.check_key(&address).is_ok()
     }
 }
 
 impl Subject for GovernorWithClock {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         self.0.check_key(&address).is_ok()
     }
@@ -172,7 +173,7 @@ impl Pingora {
 }
 
 impl Subject for Pingora {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         self.rate.observe(&address, 1) <= self.limit
     }
@@ -194,7 +195,7 @@ impl Throttlecrab {
 }
 
 impl Subject for Throttlecrab {
-    #[inline]
+    #[inline(always)]
     fn decide(&self, address: IpAddr) -> bool {
         let key = address.to_string();
         let Ok(mut limiter) = self.limiter.lock() else { return false };

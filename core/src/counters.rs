@@ -34,6 +34,7 @@ impl Counters {
         Self([const { Stripe([const { Tally::new(0) }; KINDS]) }; STRIPES])
     }
 
+    #[inline(never)]
     pub(crate) fn add(&self, count: Count) {
         // ORDERING: a count is read by itself and orders nothing.
         self.0[stripe()].0[count as usize].fetch_add(1, TallyOrdering::Relaxed);
@@ -42,6 +43,12 @@ impl Counters {
     /// Counts what a request presented; the service that is exempt, if it presented one's secret.
     #[inline]
     pub(crate) fn note(&self, presented: Presented) -> Option<Service> {
+        if presented == Presented::Absent { None } else { self.note_presented(presented) }
+    }
+
+    /// Out of line, as `add` is, since both would be copied to wherever somebody decides.
+    #[inline(never)]
+    fn note_presented(&self, presented: Presented) -> Option<Service> {
         match presented {
             Presented::Absent => None,
             Presented::Forged => {

@@ -13,10 +13,12 @@ use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
 use crate::word::Word;
 
 mod caller;
+mod home;
 mod overflow;
 pub(crate) mod storage;
 
 use caller::Caller;
+use home::Check;
 pub use overflow::Overflow;
 use storage::Lines;
 
@@ -45,51 +47,7 @@ impl<S, R> Table<S, R> {
     }
 }
 
-/// One request on its way through the table.
-struct Check<'t, S, R> {
-    table: &'t Table<S, R>,
-    key: Key,
-    now: Nanos,
-    cost: u32,
-}
-
-impl<S: Lines, R: Arithmetic> Visit for Check<'_, S, R> {
-    type Output = Verdict;
-
-    /// What nearly every decision comes to: the caller's word is in its home slot, and nobody else is at it. No loop, so
-    /// that nothing has to be kept for a second turn.
-    #[inline]
-    fn visit<A: Arithmetic>(self, kind: &A) -> Verdict {
-        let Self { table, key, now, cost } = self;
-        let caller = Caller::of(key);
-        if let Some(home) = caller.home_slot(&table.storage) {
-            let word = home.load();
-            if word.is_committed_by(caller.tag) {
-                match kind.charge(word.state(), kind.moment(now), cost) {
-                    Charge::Admitted { state, remaining, resets_in } => {
-                        if home.swap(word, Word::committed(caller.tag, state)) {
-                            let receipt = Receipt::new(key, state, cost);
-                            let standing = Standing::new(kind.limit(), remaining, resets_in, receipt);
-                            return Verdict::Admitted(standing);
-                        }
-                    }
-                    Charge::Refused { state, retry_after, .. } => {
-                        if state != word.state() {
-                            // The state lay ahead of the clock. If somebody else was faster, it no longer does.
-                            home.swap(word, Word::committed(caller.tag, state));
-                        }
-                        table.counters.add(Count::Refused);
-                        let refusal = Refusal::new(kind.limit(), retry_after, Reason::OverLimit);
-                        return Verdict::Refused(refusal);
-                    }
-                }
-            }
-        }
-        table.check_everywhere(key, now, cost)
-    }
-}
-
-/// The same wherever the caller's word is, or is to be.
+/// One request, wherever its caller's word is or is to be.
 struct CheckEverywhere<'t, S, R>(Check<'t, S, R>);
 
 impl<S: Lines, R: Arithmetic> Visit for CheckEverywhere<'_, S, R> {
@@ -127,16 +85,6 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
             return self.check_oddly(key, now, cost);
         }
         self.check(key, now, cost)
-    }
-
-    /// Decides one request of a cost from 1 to the limit.
-    #[inline]
-    pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
-        if HOME_FIRST {
-            self.rule().visit(Check { table: self, key, now, cost })
-        } else {
-            self.check_everywhere(key, now, cost)
-        }
     }
 
     /// Looks at each caller's home slot, so that it is in the cache when it is decided on. None of the looks waits for
@@ -302,8 +250,13 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
 
     #[inline]
     pub(crate) fn rule(&self) -> R {
+        self.rule.with_dial(self.read_dial())
+    }
+
+    #[inline]
+    fn read_dial(&self) -> u64 {
         // ORDERING: as in `set_rule`.
-        self.rule.with_dial(self.dial.load(TallyOrdering::Relaxed))
+        self.dial.load(TallyOrdering::Relaxed)
     }
 
     pub(crate) fn capacity(&self) -> usize {

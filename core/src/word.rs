@@ -100,10 +100,24 @@ impl Word {
         self.0 >> STATE_BITS == 1
     }
 
+    /// The state, if it is this caller's charge.
+    #[inline]
+    pub(crate) const fn committed_state(self, tag: Tag) -> Option<u64> {
+        // What is left without the tag is more than a state, if the tag was another or this is a claim.
+        let state = self.0 ^ tag.0 << TAG_SHIFT;
+        if state <= STATE { Some(state) } else { None }
+    }
+
     /// Whether it is this caller's charge.
     #[inline]
     pub(crate) const fn is_committed_by(self, tag: Tag) -> bool {
-        self.0 >> STATE_BITS == tag.0 << 1
+        self.committed_state(tag).is_some()
+    }
+
+    /// The same word with a state that is greater by `cost`.
+    #[inline]
+    pub(crate) const fn plus(self, cost: u32) -> Self {
+        Self(self.0.wrapping_add(cost as u64))
     }
 
     /// Whether it is this caller's, committed or claimed.
@@ -170,6 +184,7 @@ mod tests {
                 prop_assert!(word.belongs_to(tag) && !word.is_residue() && !word.is_empty());
                 prop_assert_eq!((word.state(), word.is_claim()), (state, claim));
                 prop_assert_eq!(word.is_committed_by(tag), !claim);
+                prop_assert_eq!(word.committed_state(tag), (!claim).then_some(state));
                 prop_assert_eq!(Word::from_bits(word.bits()), word);
             }
             let residue = Word::residue(state);

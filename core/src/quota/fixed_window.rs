@@ -94,6 +94,24 @@ impl FixedWindow {
         }
     }
 
+    /// What `charge` says while the window runs and did not begin ahead of the clock, in little code; `None` otherwise.
+    #[inline]
+    pub(crate) const fn charge_running(&self, state: u64, now: Nanos, cost: u32) -> Option<Charge> {
+        let at = self.layout.moment(now);
+        // A start ahead of the clock is, around the ring, longer past than any window.
+        let age = self.layout.age(state, at);
+        if age >= self.window as u64 {
+            return None;
+        }
+        let ends_in = self.layout.span(self.window as u64 - age, at);
+        let room = self.limit.saturating_sub(self.layout.parts(state).1);
+        Some(match room.checked_sub(cost) {
+            // The count is in the lowest bits, which have room for the limit.
+            Some(remaining) => Charge::Admitted { state: state + cost as u64, remaining, resets_in: ends_in },
+            None => Charge::Refused { state, remaining: room, retry_after: ends_in },
+        })
+    }
+
     /// The same state, brought to now if it lies too far ahead of the clock.
     #[inline]
     pub(super) const fn settled(&self, state: u64, at: Moment) -> u64 {
@@ -144,5 +162,43 @@ impl FixedWindow {
 
     pub(super) const fn advanced(&self, state: u64) -> u64 {
         self.layout.advanced(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::word::{STATE_BITS, Tag, Word};
+    use proptest::prelude::*;
+
+    fn rules() -> impl Strategy<Value = FixedWindow> {
+        let windows = prop_oneof![Just(60_000_000_000_u64), 1_000_000_u64..=1_000_000_000_000];
+        let rule = |(limit, window)| FixedWindow::new(Quota::new(limit, Nanos(window))).unwrap();
+        (1_u32..=1 << 20, windows).prop_map(rule)
+    }
+
+    proptest! {
+        // The starts are those around now, where windows begin and end, and any on the ring.
+        #[test]
+        fn a_running_window_is_charged_as_any(
+            rule in rules(),
+            now: u64,
+            age in prop_oneof![-40_i64..=40, 0_i64..=4_200, any::<i64>()],
+            count in prop_oneof![0_u32..=4, any::<u32>()],
+            cost in prop_oneof![1_u32..=4, 1_u32..=1 << 20],
+            fingerprint: u64,
+        ) {
+            let at = rule.moment(Nanos(now));
+            let (ring, most) = rule.layout.parts((1 << STATE_BITS) - 1);
+            let start = at.tick.wrapping_sub(age.cast_unsigned()) & ring;
+            let state = rule.layout.state(start, count & most);
+            let is_running = at.tick.wrapping_sub(start) & ring < u64::from(rule.window);
+            let charge = rule.charge_running(state, Nanos(now), cost);
+            prop_assert_eq!(charge, is_running.then(|| rule.charge(state, at, cost)));
+            if let Some(Charge::Admitted { state: after, .. }) = charge {
+                let tag = Tag::of(fingerprint);
+                prop_assert_eq!(Word::committed(tag, state).plus(cost), Word::committed(tag, after));
+            }
+        }
     }
 }

@@ -170,6 +170,11 @@ impl Rule {
 
 /// What a table asks of a rule: pure functions on one 36-bit state.
 pub trait Arithmetic: Copy {
+    /// The rule, if it is of fixed windows, whose decisions mostly come to so little that they are made in line.
+    #[inline]
+    fn fixed_window(&self) -> Option<&FixedWindow> {
+        None
+    }
     /// Does some work with the rule of one kind that this is, so that its kind is asked for once and not for each
     /// function.
     fn visit<V: Visit>(&self, visitor: V) -> V::Output;
@@ -227,7 +232,7 @@ pub trait Visit {
 
 /// A rule's own functions are const, and a trait's can't be; so the trait calls the rule's own.
 macro_rules! arithmetic {
-    ($($rule:ty: |$this:ident, $visitor:ident| $visit:expr),*) => {$(
+    ($($rule:ty: |$this:ident, $visitor:ident| $visit:expr $(, $running:item)?);*) => {$(
         impl Arithmetic for $rule {
             #[inline]
             fn visit<V: Visit>(&self, $visitor: V) -> V::Output {
@@ -245,7 +250,7 @@ macro_rules! arithmetic {
             fn is_like(&self, other: &Self) -> bool { <$rule>::is_like(self, other) }
             #[inline]
             fn moment(&self, now: Nanos) -> Moment { <$rule>::moment(self, now) }
-            #[inline]
+            #[inline(always)]
             fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge { <$rule>::charge(self, state, at, cost) }
             #[inline]
             fn settled(&self, state: u64, at: Moment) -> u64 { <$rule>::settled(self, state, at) }
@@ -262,17 +267,22 @@ macro_rules! arithmetic {
             fn weight(&self, state: u64, at: Moment) -> u64 { <$rule>::weight(self, state, at) }
             fn fresh(&self, before: Option<u64>, at: Moment) -> u64 { <$rule>::fresh(self, before, at) }
             fn advanced(&self, state: u64) -> u64 { <$rule>::advanced(self, state) }
+            $(#[inline] $running)?
         }
     )*};
 }
 
 arithmetic!(
     Rule: |this, visitor| of_kind!(this, rule => visitor.visit(rule)),
+        fn fixed_window(&self) -> Option<&FixedWindow> {
+            if let Self::FixedWindow(rule) = self { Some(rule) } else { None }
+        };
     FixedWindow: |this, visitor| visitor.visit(this),
-    SlidingWindow: |this, visitor| visitor.visit(this),
-    Gcra: |this, visitor| visitor.visit(this),
-    InFlight: |this, visitor| visitor.visit(this),
-    Note: |this, visitor| visitor.visit(this),
+        fn fixed_window(&self) -> Option<&FixedWindow> { Some(self) };
+    SlidingWindow: |this, visitor| visitor.visit(this);
+    Gcra: |this, visitor| visitor.visit(this);
+    InFlight: |this, visitor| visitor.visit(this);
+    Note: |this, visitor| visitor.visit(this);
     Penalty: |this, visitor| visitor.visit(this)
 );
 

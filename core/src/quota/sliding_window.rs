@@ -97,7 +97,8 @@ impl SlidingWindow {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "what remains is no more than the limit")]
-    #[inline]
+    #[expect(clippy::inline_always, reason = "for a call, the rule with its dial would be written to memory")]
+    #[inline(always)]
     pub(super) const fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge {
         let state = self.settled(state, at);
         let (at, early) = self.seen_from(state, at);
@@ -112,16 +113,21 @@ impl SlidingWindow {
                 resets_in: self.span(early + if current > 0 { 2 * window } else { window } - at.elapsed, at),
             };
         }
-        // In this window, once enough of the previous one is out of sight; else in the next, likewise.
-        let wait = if current + cost <= limit {
-            self.falls_to(previous, limit - current - cost) - at.elapsed
-        } else {
-            window - at.elapsed + self.falls_to(current, limit.saturating_sub(cost))
-        };
         Charge::Refused {
             state,
             remaining: limit.saturating_sub(in_sight) as u32,
-            retry_after: self.span(early + wait, at),
+            retry_after: self.span(early + self.wait(previous, current, at.elapsed, cost), at),
+        }
+    }
+
+    /// The ticks until a request of `cost` passes: in this window, once enough of the previous one is out of sight; else in
+    /// the next, likewise.
+    const fn wait(&self, previous: u64, current: u64, elapsed: u64, cost: u64) -> u64 {
+        let (limit, window) = (self.limit as u64, self.window as u64);
+        if current + cost <= limit {
+            self.falls_to(previous, limit - current - cost) - elapsed
+        } else {
+            window - elapsed + self.falls_to(current, limit.saturating_sub(cost))
         }
     }
 

@@ -100,7 +100,7 @@ impl TimedCount {
 
     /// How many ticks a state's time lies before now, around the ring.
     #[inline]
-    const fn age(&self, state: u64, at: Moment) -> u64 {
+    pub(super) const fn age(&self, state: u64, at: Moment) -> u64 {
         at.tick.wrapping_sub(state >> self.count_bits) & self.ring_mask
     }
 

@@ -21,7 +21,7 @@ impl Caller {
     /// Where the caller's word is, most of the time.
     #[inline]
     pub(super) fn home_slot<'t>(&self, storage: &'t impl Lines) -> Option<Slot<'t>> {
-        storage.word(self.line, self.home).map(Slot::new)
+        storage.word(self.line * WAYS + self.home).map(Slot::new)
     }
 
     /// The second line's distance from the first depends on the tag alone and is never 0, so that callers with

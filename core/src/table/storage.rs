@@ -14,11 +14,11 @@ pub(crate) mod sealed {
     pub trait Lines {
         fn lines(&self) -> &[Line];
 
-        /// One word; `line` and `way` are cut to what there is.
+        /// One word, by its number, which is cut to what there is.
         #[inline]
-        fn word(&self, line: usize, way: usize) -> Option<&AtomicU64> {
+        fn word(&self, number: usize) -> Option<&AtomicU64> {
             let lines = self.lines();
-            lines.get(line & lines.len().wrapping_sub(1))?.get(way % WAYS)
+            lines.get((number / WAYS) & lines.len().wrapping_sub(1))?.get(number % WAYS)
         }
     }
 }
@@ -66,7 +66,7 @@ mod boxed {
         words: Box<[AtomicU64]>,
         /// Words before the first cache line begins.
         skip: usize,
-        /// How many lines, less one.
+        /// How many words there are in lines, less one.
         mask: usize,
     }
 
@@ -89,7 +89,7 @@ mod boxed {
             }
             let words = zeroed(lines.checked_mul(WAYS)?.checked_add(WAYS - 1)?)?;
             let skip = words.as_ptr().align_offset(size_of::<Line>());
-            (skip < WAYS).then_some(Self { words, skip, mask: lines - 1 })
+            (skip < WAYS).then_some(Self { words, skip, mask: lines * WAYS - 1 })
         }
     }
 
@@ -103,8 +103,8 @@ mod boxed {
 
         /// Found without the lines, since that is a third of the way.
         #[inline]
-        fn word(&self, line: usize, way: usize) -> Option<&AtomicU64> {
-            self.words.get(self.skip + (line & self.mask) * WAYS + way % WAYS)
+        fn word(&self, number: usize) -> Option<&AtomicU64> {
+            self.words.get(self.skip + (number & self.mask))
         }
     }
 

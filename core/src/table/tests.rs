@@ -53,8 +53,8 @@ fn a_refusal_writes_nothing_but_a_state_that_lay_ahead() {
     }
 }
 
-/// What one decision touches is bounded, whatever the table holds: a known caller at home one slot and at most one
-/// swap, any other known caller its home and sixteen slots, and an insertion sixteen more and two swaps; and where all
+/// What one decision touches is bounded, whatever the table holds: a known caller at home one slot, looked at twice at
+/// most, and one swap, any other known caller its home and sixteen slots, and an insertion sixteen more and two swaps; and where all
 /// words lie ahead of the clock, one swap for each of them.
 #[test]
 fn work_is_bounded_by_a_count_of_slots_and_swaps() {
@@ -75,7 +75,7 @@ fn work_is_bounded_by_a_count_of_slots_and_swaps() {
                 let (loads, swaps) = work::taken();
                 if at_home.is_committed_by(Caller::of(key).tag) {
                     assert!(
-                        loads == 1 && swaps <= 1,
+                        loads <= 2 && swaps <= 1,
                         "{quota:?}, {overflow:?}: {loads} slots, {swaps} swaps"
                     );
                 }

@@ -1,0 +1,104 @@
+//! The decisions that a caller's home slot settles, which nearly all are: its word is there, and nobody else is at it.
+
+use core::hint::cold_path;
+
+use super::Table;
+use super::caller::Caller;
+use super::storage::Lines;
+use crate::counters::Count;
+use crate::key::Key;
+use crate::quota::{Arithmetic, Charge, Visit};
+use crate::sync::HOME_FIRST;
+use crate::time::Nanos;
+use crate::verdict::{Reason, Receipt, Refusal, Standing, Verdict};
+use crate::word::Word;
+
+/// One request on its way through the table.
+pub(super) struct Check<'t, S, R> {
+    pub(super) table: &'t Table<S, R>,
+    pub(super) key: Key,
+    pub(super) now: Nanos,
+    pub(super) cost: u32,
+}
+
+impl<S: Lines, R: Arithmetic> Table<S, R> {
+    /// Decides one request of a cost from 1 to the limit.
+    ///
+    /// A fixed window that runs is decided on where this is called, in so little code that it all stays in registers: of a
+    /// verdict that is only asked whether it passes, nothing is written to memory.
+    #[expect(clippy::inline_always, reason = "behind a call it takes 5.2 ns instead of 3.8")]
+    #[inline(always)]
+    pub(crate) fn check(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+        if !HOME_FIRST {
+            return self.check_everywhere(key, now, cost);
+        }
+        let Some(window) = self.rule.fixed_window() else { return self.check_at_home(key, now, cost) };
+        let caller = Caller::of(key);
+        let Some(home) = caller.home_slot(&self.storage) else {
+            return self.check_everywhere(key, now, cost);
+        };
+        let word = home.load();
+        let Some(state) = word.committed_state(caller.tag) else {
+            cold_path();
+            return self.check_everywhere(key, now, cost);
+        };
+        let window = window.with_dial(self.read_dial());
+        match window.charge_running(state, now, cost) {
+            Some(Charge::Admitted { state, remaining, resets_in }) if home.swap(word, word.plus(cost)) => {
+                let receipt = Receipt::new(key, state, cost);
+                Verdict::Admitted(Standing::new(window.limit(), remaining, resets_in, receipt))
+            }
+            Some(Charge::Refused { retry_after, .. }) => {
+                self.counters.add(Count::Refused);
+                Verdict::Refused(Refusal::new(window.limit(), retry_after, Reason::OverLimit))
+            }
+            // The window is over or begins ahead of the clock, or somebody else was at the word.
+            _ => {
+                cold_path();
+                self.check_at_home(key, now, cost)
+            }
+        }
+    }
+
+    /// The same for rules of any kind.
+    #[inline(never)]
+    fn check_at_home(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+        self.rule.visit(Check { table: self, key, now, cost })
+    }
+}
+
+impl<S: Lines, R: Arithmetic> Visit for Check<'_, S, R> {
+    type Output = Verdict;
+
+    /// No loop, so that nothing has to be kept for a second turn.
+    #[inline]
+    fn visit<A: Arithmetic>(self, rule: &A) -> Verdict {
+        let Self { table, key, now, cost } = self;
+        let rule = rule.with_dial(table.read_dial());
+        let caller = Caller::of(key);
+        if let Some(home) = caller.home_slot(&table.storage) {
+            let word = home.load();
+            if let Some(state) = word.committed_state(caller.tag) {
+                match rule.charge(state, rule.moment(now), cost) {
+                    Charge::Admitted { state, remaining, resets_in } => {
+                        if home.swap(word, Word::committed(caller.tag, state)) {
+                            let receipt = Receipt::new(key, state, cost);
+                            let standing = Standing::new(rule.limit(), remaining, resets_in, receipt);
+                            return Verdict::Admitted(standing);
+                        }
+                    }
+                    Charge::Refused { state: settled, retry_after, .. } => {
+                        if settled != state {
+                            // The state lay ahead of the clock. If somebody else was faster, it no longer does.
+                            home.swap(word, Word::committed(caller.tag, settled));
+                        }
+                        table.counters.add(Count::Refused);
+                        let refusal = Refusal::new(rule.limit(), retry_after, Reason::OverLimit);
+                        return Verdict::Refused(refusal);
+                    }
+                }
+            }
+        }
+        table.check_everywhere(key, now, cost)
+    }
+}
