@@ -81,14 +81,21 @@ impl Counters {
     }
 }
 
-/// A number below `STRIPES` that differs between most threads: each has its stack in pages of its own.
+/// A number below `STRIPES` that differs between neighbouring threads: each has its stack in pages of its own.
 #[inline]
 fn stripe() -> usize {
     let here = 0_u8;
-    let page = (&raw const here).addr() >> 12;
-    // Stacks are often megabytes apart, so the page's upper bits must count too.
-    (page ^ page >> 4 ^ page >> 9 ^ page >> 14) % STRIPES
+    stripe_of((&raw const here).addr() >> PAGE_BITS)
 }
+
+/// Stacks of neighbouring threads are mostly a power of two of pages apart, often with a guard before each that is one as
+/// well, and no sum of two powers of two is a multiple of 7: so seven neighbours have seven stripes.
+#[inline]
+const fn stripe_of(page: usize) -> usize {
+    page % STRIPES
+}
+
+const PAGE_BITS: u32 = 12;
 
 /// Counts since the limiter was built. Each is exact; together they are no snapshot of one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -112,4 +119,20 @@ pub struct Counts {
     pub uncounted: u64,
     /// Newcomers refused because every candidate restrains somebody who can't be displaced.
     pub refused_by_overflow: u64,
+}
+
+#[cfg(all(test, target_has_atomic = "64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_side_by_side_count_in_stripes_of_their_own() {
+        for (stack, guard) in (0..24).flat_map(|stack| (0..8).map(move |guard| (1 << stack, 1 << guard))) {
+            for apart in [stack, stack + guard] {
+                let mut counting = [0; STRIPES];
+                (0..STRIPES).for_each(|thread| counting[stripe_of((1 << 34) - thread * apart)] += 1);
+                assert_eq!(counting, [1; STRIPES], "stacks of {stack} pages, {guard} of guard");
+            }
+        }
+    }
 }

@@ -13,9 +13,9 @@ pub(crate) use core::sync::atomic::{AtomicU64 as Tally, Ordering as TallyOrderin
 #[cfg(not(target_has_atomic = "64"))]
 pub(crate) use portable_atomic::{AtomicU64 as Tally, Ordering as TallyOrdering};
 
-/// Stripes of a counter: one where there is one core.
+/// Stripes of a counter: seven, by which neighbouring threads differ, but one where there is one core.
 #[cfg(target_has_atomic = "64")]
-pub(crate) const STRIPES: usize = 8;
+pub(crate) const STRIPES: usize = 7;
 #[cfg(not(target_has_atomic = "64"))]
 pub(crate) const STRIPES: usize = 1;
 
