@@ -126,12 +126,13 @@ impl<'t> Candidates<'t> {
     }
 
     /// The caller's word or somebody's claim for it, looked for in its first line before its second, in both from its
-    /// home slot on, unless that was tried. If there is none, `seen` holds the words of all places.
+    /// home slot on; where its first line was looked at before, in the second first, so that nobody waits for one before
+    /// asking for the other. If there is none, `seen` holds the words of all places.
     #[inline]
     pub(crate) fn find(&self, seen: &mut [Word; PLACES]) -> Option<(Place, Word)> {
         let begin = if HOME_FIRST { 0 } else { self.home };
-        for which in 0..2 {
-            let start = self.start(which);
+        for turn in 0..2 {
+            let start = self.start(if HOME_FIRST { 1 - turn } else { turn });
             for step in 0..WAYS {
                 let place = start + (begin + step) % WAYS;
                 let word = self.slot(place).load();

@@ -1,4 +1,5 @@
-//! The decisions that a caller's home slot settles, which nearly all are: its word is there, and nobody else is at it.
+//! The decisions that a caller's first line settles, which nearly all are: its word is there, mostly in its home slot, and
+//! nobody else is at it.
 
 use core::hint::cold_path;
 
@@ -7,19 +8,12 @@ use super::caller::Caller;
 use super::storage::Lines;
 use crate::counters::Count;
 use crate::key::Key;
+use crate::line::{Slot, WAYS};
 use crate::quota::{Arithmetic, Charge, Visit};
 use crate::sync::HOME_FIRST;
 use crate::time::Nanos;
 use crate::verdict::{Reason, Receipt, Refusal, Standing, Verdict};
 use crate::word::Word;
-
-/// One request on its way through the table.
-pub(super) struct Check<'t, S, R> {
-    pub(super) table: &'t Table<S, R>,
-    pub(super) key: Key,
-    pub(super) now: Nanos,
-    pub(super) cost: u32,
-}
 
 impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of a cost from 1 to the limit.
@@ -32,16 +26,13 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         if !HOME_FIRST {
             return self.check_everywhere(key, now, cost);
         }
-        let Some(window) = self.rule.fixed_window() else { return self.check_at_home(key, now, cost) };
+        let Some(window) = self.rule.fixed_window() else { return self.check_line(key, now, cost) };
         let caller = Caller::of(key);
         let Some(home) = caller.home_slot(&self.storage) else {
             return self.check_everywhere(key, now, cost);
         };
         let word = home.load();
-        let Some(state) = word.committed_state(caller.tag) else {
-            cold_path();
-            return self.check_everywhere(key, now, cost);
-        };
+        let Some(state) = word.committed_state(caller.tag) else { return self.check_line(key, now, cost) };
         let window = window.with_dial(self.read_dial());
         match window.charge_running(state, now, cost) {
             Some(Charge::Admitted { state, remaining, resets_in }) if home.swap(word, word.plus(cost)) => {
@@ -55,47 +46,55 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
             // The window is over or begins ahead of the clock, or somebody else was at the word.
             _ => {
                 cold_path();
-                self.check_at_home(key, now, cost)
+                self.check_line(key, now, cost)
             }
         }
     }
 
-    /// The same for rules of any kind.
+    /// The same for rules of any kind, wherever in its first line a caller's word is.
     #[inline(never)]
-    fn check_at_home(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
+    fn check_line(&self, key: Key, now: Nanos, cost: u32) -> Verdict {
         self.rule.visit(Check { table: self, key, now, cost })
     }
+}
+
+/// One request on its way through the table.
+pub(super) struct Check<'t, S, R> {
+    pub(super) table: &'t Table<S, R>,
+    pub(super) key: Key,
+    pub(super) now: Nanos,
+    pub(super) cost: u32,
 }
 
 impl<S: Lines, R: Arithmetic> Visit for Check<'_, S, R> {
     type Output = Verdict;
 
-    /// No loop, so that nothing has to be kept for a second turn.
     #[inline]
     fn visit<A: Arithmetic>(self, rule: &A) -> Verdict {
         let Self { table, key, now, cost } = self;
-        let rule = rule.with_dial(table.read_dial());
         let caller = Caller::of(key);
-        if let Some(home) = caller.home_slot(&table.storage) {
-            let word = home.load();
-            if let Some(state) = word.committed_state(caller.tag) {
-                match rule.charge(state, rule.moment(now), cost) {
-                    Charge::Admitted { state, remaining, resets_in } => {
-                        if home.swap(word, Word::committed(caller.tag, state)) {
-                            let receipt = Receipt::new(key, state, cost);
-                            let standing = Standing::new(rule.limit(), remaining, resets_in, receipt);
-                            return Verdict::Admitted(standing);
-                        }
+        let line = table.storage.line(caller.line);
+        let slots =
+            line.into_iter().flat_map(|line| (0..WAYS).map(move |way| Slot::of(line, caller.home + way)));
+        let mut words = slots.map(|slot| (slot, slot.load()));
+        let own = words.find_map(|(slot, word)| Some((slot, word, word.committed_state(caller.tag)?)));
+        if let Some((slot, word, state)) = own {
+            let rule = rule.with_dial(table.read_dial());
+            match rule.charge(state, rule.moment(now), cost) {
+                Charge::Admitted { state, remaining, resets_in } => {
+                    if slot.swap(word, Word::committed(caller.tag, state)) {
+                        let receipt = Receipt::new(key, state, cost);
+                        let standing = Standing::new(rule.limit(), remaining, resets_in, receipt);
+                        return Verdict::Admitted(standing);
                     }
-                    Charge::Refused { state: settled, retry_after, .. } => {
-                        if settled != state {
-                            // The state lay ahead of the clock. If somebody else was faster, it no longer does.
-                            home.swap(word, Word::committed(caller.tag, settled));
-                        }
-                        table.counters.add(Count::Refused);
-                        let refusal = Refusal::new(rule.limit(), retry_after, Reason::OverLimit);
-                        return Verdict::Refused(refusal);
+                }
+                Charge::Refused { state: settled, retry_after, .. } => {
+                    if settled != state {
+                        // The state lay ahead of the clock. If somebody else was faster, it no longer does.
+                        slot.swap(word, Word::committed(caller.tag, settled));
                     }
+                    table.counters.add(Count::Refused);
+                    return Verdict::Refused(Refusal::new(rule.limit(), retry_after, Reason::OverLimit));
                 }
             }
         }

@@ -14,6 +14,13 @@ pub(crate) mod sealed {
     pub trait Lines {
         fn lines(&self) -> &[Line];
 
+        /// One line, by its number, which is cut to what there is.
+        #[inline]
+        fn line(&self, number: usize) -> Option<&Line> {
+            let lines = self.lines();
+            lines.get(number & lines.len().wrapping_sub(1))
+        }
+
         /// One word, by its number, which is cut to what there is.
         #[inline]
         fn word(&self, number: usize) -> Option<&AtomicU64> {
@@ -99,6 +106,11 @@ mod boxed {
         #[inline]
         fn lines(&self) -> &[Line] {
             self.words.get(self.skip..).unwrap_or_default().as_chunks().0
+        }
+
+        #[inline]
+        fn line(&self, number: usize) -> Option<&Line> {
+            self.words.get(self.skip + ((number * WAYS) & self.mask)..)?.first_chunk()
         }
 
         /// Found without the lines, since that is a third of the way.
