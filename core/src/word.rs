@@ -17,6 +17,7 @@ pub(crate) const TAG_BITS: u32 = 27;
 const STATE: u64 = (1 << STATE_BITS) - 1;
 const CLAIM: u64 = 1 << STATE_BITS;
 const TAG_SHIFT: u32 = STATE_BITS + 1;
+const TAG: u64 = !(CLAIM | STATE);
 
 /// The part of a caller's key that its word carries; never zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,6 +109,15 @@ impl Word {
         if state <= STATE { Some(state) } else { None }
     }
 
+    /// The same, told the caller's fingerprint, in fewer steps; `None` also of the one caller in 2²⁷ whose tag is not what
+    /// stands in the fingerprint.
+    #[inline]
+    pub(crate) const fn state_of(self, fingerprint: u64) -> Option<u64> {
+        let tag = fingerprint & TAG;
+        let state = self.0 ^ tag;
+        if tag != 0 && state <= STATE { Some(state) } else { None }
+    }
+
     /// Whether it is this caller's charge.
     #[inline]
     pub(crate) const fn is_committed_by(self, tag: Tag) -> bool {
@@ -185,12 +195,22 @@ mod tests {
                 prop_assert_eq!((word.state(), word.is_claim()), (state, claim));
                 prop_assert_eq!(word.is_committed_by(tag), !claim);
                 prop_assert_eq!(word.committed_state(tag), (!claim).then_some(state));
+                prop_assert_eq!(word.state_of(fingerprint), (!claim).then_some(state));
                 prop_assert_eq!(Word::from_bits(word.bits()), word);
             }
             let residue = Word::residue(state);
             prop_assert!(residue.is_residue() && !residue.is_claim() && !residue.is_empty());
             prop_assert!(!residue.belongs_to(tag) && residue.state() == state);
         }
+    }
+
+    #[test]
+    fn an_empty_slot_is_nobody_s() {
+        for fingerprint in [0, 1, u64::MAX >> TAG_BITS, u64::MAX] {
+            let words = [Word::EMPTY, Word::residue(0), Word::claim(Tag::of(fingerprint), 0)];
+            assert!(words.iter().all(|word| word.state_of(fingerprint).is_none()));
+        }
+        assert_eq!(Word::committed(Tag::of(0), 7).state_of(0), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
             return self.check_everywhere(key, now, cost);
         };
         let word = home.load();
-        let Some(state) = word.committed_state(caller.tag) else { return self.check_line(key, now, cost) };
+        let Some(state) = word.state_of(key.fingerprint()) else { return self.check_line(key, now, cost) };
         let window = window.with_dial(self.read_dial());
         match window.charge_running(state, now, cost) {
             Some(Charge::Admitted { state, remaining, resets_in }) if home.swap(word, word.plus(cost)) => {
