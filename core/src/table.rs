@@ -175,7 +175,14 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
 
     /// What a caller was charged, if it was.
     fn search(&self, key: Key) -> Option<Word> {
-        let (_, word) = Caller::of(key).candidates(self.storage.lines())?.committed()?;
+        let caller = Caller::of(key);
+        if HOME_FIRST {
+            let home = caller.home_slot(&self.storage)?.load();
+            if home.is_committed_by(caller.tag) {
+                return Some(home);
+            }
+        }
+        let (_, word) = caller.candidates(self.storage.lines())?.committed()?;
         Some(word)
     }
 
