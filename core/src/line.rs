@@ -125,14 +125,15 @@ impl<'t> Candidates<'t> {
         self.tag
     }
 
-    /// The caller's word or somebody's claim for it, looked for in its first line before its second, in both from its
-    /// home slot on; where its first line was looked at before, in the second first, so that nobody waits for one before
-    /// asking for the other. If there is none, `seen` holds the words of all places.
+    /// The caller's word or somebody's claim for it. If there is none, `seen` holds the words of all places.
+    ///
+    /// The second line comes first: the first is in a cache, since the caller's home slot was looked at, so that nobody waits
+    /// for one of them before asking for the other. Where code is scarce nothing was looked at, and there is no cache.
     #[inline]
     pub(crate) fn find(&self, seen: &mut [Word; PLACES]) -> Option<(Place, Word)> {
         let begin = if HOME_FIRST { 0 } else { self.home };
         for turn in 0..2 {
-            let start = self.start(if HOME_FIRST { 1 - turn } else { turn });
+            let start = self.start(if cfg!(target_has_atomic = "64") { 1 - turn } else { turn });
             for step in 0..WAYS {
                 let place = start + (begin + step) % WAYS;
                 let word = self.slot(place).load();

@@ -19,7 +19,8 @@ pub(crate) const STRIPES: usize = 7;
 #[cfg(not(target_has_atomic = "64"))]
 pub(crate) const STRIPES: usize = 1;
 
-/// Whether a decision tries its caller's home slot first, in code of its own: not where code is scarce, and not where each
-/// look at a word is one more that three threads' looks are interleaved with. Two threads are explored with it, too.
+/// Whether a decision looks through its caller's first line first, from the home slot on, in code of its own: not where code
+/// is scarce, and not where each look at a word is one more that three threads' looks are interleaved with. Two threads are
+/// explored with it, too.
 pub(crate) const HOME_FIRST: bool =
     cfg!(all(target_has_atomic = "64", any(not(tollgate_loom), tollgate_home_first)));

@@ -161,8 +161,9 @@ pub mod fuzzing {
         [Word::committed(tag, state), Word::claim(tag, state), Word::residue(state)].map(Word::bits)
     }
 
-    /// The state of any word, and whether it is empty, a claim, a residue, the caller's, and the caller's charge.
-    pub fn decoded(bits: u64, fingerprint: u64) -> (u64, [bool; 5]) {
+    /// The state of any word, and whether it is empty, a claim, a residue, the caller's, and the caller's charge, asked in
+    /// two ways.
+    pub fn decoded(bits: u64, fingerprint: u64) -> (u64, [bool; 6]) {
         let (word, tag) = (Word::from_bits(bits), Tag::of(fingerprint));
         let is = [
             word.is_empty(),
@@ -170,6 +171,7 @@ pub mod fuzzing {
             word.is_residue(),
             word.belongs_to(tag),
             word.is_committed_by(tag),
+            word.state_of(fingerprint).is_some(),
         ];
         (word.state(), is)
     }

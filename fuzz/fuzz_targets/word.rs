@@ -32,11 +32,13 @@ fuzz_target!(|input: (u64, u64, u64, u64)| {
     for bits in expected.into_iter().chain([bits, 0]) {
         let text = format!("{bits:064b}");
         let (owner, claimed) = (&text[..27], &text[27..28] == "1");
-        let (read, [empty, claim, residue, own, committed]) = decoded(bits, other);
+        let (read, [empty, claim, residue, own, committed, charged]) = decoded(bits, other);
         assert_eq!(format!("{read:036b}"), &text[28..]);
         assert_eq!(empty, bits == 0);
         assert_eq!((claim, residue), (claimed && owner != none, claimed && owner == none));
         assert_eq!((own, committed), (owner == tag(other), owner == tag(other) && !claimed));
+        // A caller without a tag has another's, which takes longer to see.
+        assert_eq!(charged, committed && other >> 37 != 0);
         let (again, _) = decoded(moved(bits, state), other);
         assert_eq!((again, moved(bits, state) >> 36), (state, bits >> 36));
     }

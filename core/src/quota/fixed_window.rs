@@ -178,19 +178,21 @@ mod tests {
     }
 
     proptest! {
-        // The starts are those around now, where windows begin and end, and any on the ring.
+        // The starts are those around now and a window before it, and any on the ring; the counts those around the limit.
         #[test]
         fn a_running_window_is_charged_as_any(
             rule in rules(),
             now: u64,
-            age in prop_oneof![-40_i64..=40, 0_i64..=4_200, any::<i64>()],
-            count in prop_oneof![0_u32..=4, any::<u32>()],
+            (of_window, age) in (0..2_u64, prop_oneof![-3_i64..=3, -40_i64..=40, any::<i64>()]),
+            (of_limit, count) in (0..2_u32, prop_oneof![-4_i32..=4, any::<i32>()]),
             cost in prop_oneof![1_u32..=4, 1_u32..=1 << 20],
             fingerprint: u64,
         ) {
+            let age = (of_window * u64::from(rule.window)).wrapping_add_signed(age);
+            let count = (of_limit * rule.limit).wrapping_add_signed(count);
             let at = rule.moment(Nanos(now));
             let (ring, most) = rule.layout.parts((1 << STATE_BITS) - 1);
-            let start = at.tick.wrapping_sub(age.cast_unsigned()) & ring;
+            let start = at.tick.wrapping_sub(age) & ring;
             let state = rule.layout.state(start, count & most);
             let is_running = at.tick.wrapping_sub(start) & ring < u64::from(rule.window);
             let charge = rule.charge_running(state, Nanos(now), cost);

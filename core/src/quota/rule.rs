@@ -232,7 +232,7 @@ pub trait Visit {
 
 /// A rule's own functions are const, and a trait's can't be; so the trait calls the rule's own.
 macro_rules! arithmetic {
-    ($($rule:ty: |$this:ident, $visitor:ident| $visit:expr $(, $running:item)?);*) => {$(
+    ($($rule:ty: |$this:ident, $visitor:ident| $visit:expr $(, $own:item)?);*) => {$(
         impl Arithmetic for $rule {
             #[inline]
             fn visit<V: Visit>(&self, $visitor: V) -> V::Output {
@@ -250,6 +250,7 @@ macro_rules! arithmetic {
             fn is_like(&self, other: &Self) -> bool { <$rule>::is_like(self, other) }
             #[inline]
             fn moment(&self, now: Nanos) -> Moment { <$rule>::moment(self, now) }
+            // As the rule's own function asks for.
             #[inline(always)]
             fn charge(&self, state: u64, at: Moment, cost: u32) -> Charge { <$rule>::charge(self, state, at, cost) }
             #[inline]
@@ -267,7 +268,7 @@ macro_rules! arithmetic {
             fn weight(&self, state: u64, at: Moment) -> u64 { <$rule>::weight(self, state, at) }
             fn fresh(&self, before: Option<u64>, at: Moment) -> u64 { <$rule>::fresh(self, before, at) }
             fn advanced(&self, state: u64) -> u64 { <$rule>::advanced(self, state) }
-            $(#[inline] $running)?
+            $(#[inline] $own)?
         }
     )*};
 }

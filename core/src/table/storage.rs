@@ -134,3 +134,34 @@ mod boxed {
         Some(words.into_boxed_slice())
     }
 }
+
+#[cfg(not(tollgate_loom))]
+#[cfg(test)]
+mod tests {
+    use core::ptr;
+
+    use super::*;
+    use crate::line::WAYS;
+
+    fn has_words_of_lines(storage: &impl Lines) {
+        let lines = storage.lines();
+        for number in 0..3 * lines.len() * WAYS {
+            let line = &lines[number / WAYS % lines.len()];
+            assert!(ptr::eq(storage.line(number / WAYS).unwrap(), line));
+            assert!(ptr::eq(storage.word(number).unwrap(), &raw const line[number % WAYS]));
+        }
+    }
+
+    #[test]
+    fn a_word_by_its_number_is_that_of_its_line() {
+        has_words_of_lines(&Fixed::<4>::new());
+        // Several at once, with something between them, so that they begin at different words of a cache line.
+        #[cfg(feature = "alloc")]
+        for (storage, _) in &[1, 2, 3, 4, 5, 8, 9, 16, 17, 33].map(|lines| {
+            let storage = Boxed::for_callers(lines * WAYS).unwrap();
+            (storage, alloc::boxed::Box::new([0_u8; 40]))
+        }) {
+            has_words_of_lines(storage);
+        }
+    }
+}
