@@ -5,7 +5,7 @@ use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forwar
 use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
 use tollgate_http::{
-    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, Types, types,
+    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, types,
 };
 
 use crate::request::{Head, prepare};
@@ -99,7 +99,7 @@ where
 pub(crate) fn to_response(answer: Answer, decision: Option<Decision>) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = HttpResponse::new(status);
-    let body = answer.write(&TYPES, |name, value, merge| add(&mut response, name, value, merge));
+    let body = answer.write::<Sent>(|name, value, merge| add(&mut response, name, value, merge));
     decision.map(|decision| response.extensions_mut().insert(decision));
     response.set_body(BoxBody::new(body))
 }
@@ -120,7 +120,7 @@ fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBo
 
 fn tell<B, S: Borrow<Settled>>(to: &mut HttpResponse<B>, by: impl FnOnce(u16, Inside<'_>) -> Option<S>) {
     let Some(settled) = by(to.status().as_u16(), to.extensions().get()) else { return };
-    let over = settled.borrow().write(&TYPES, |name, value, merge| add(to, name, value, merge));
+    let over = settled.borrow().write::<Sent>(|name, value, merge| add(to, name, value, merge));
     over.map(|over| to.extensions_mut().insert(over));
 }
 
@@ -131,7 +131,7 @@ fn add<B>(response: &mut HttpResponse<B>, name: HeaderName, value: HeaderValue, 
     }
 }
 
-static TYPES: Types<HeaderName, HeaderValue> = types!(HeaderName, HeaderValue);
+types!(Sent: HeaderName, HeaderValue);
 
 /// How the peer's address gets into a request.
 const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`) or count by something else than \

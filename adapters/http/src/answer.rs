@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tollgate::{Nanos, Reason, Refusal};
 
 use crate::fields::{Field, Fields, Merge, retry_after};
-use crate::name::{Name, Types};
+use crate::name::{Name, Types, known, other};
 
 /// A response of the gate's own. An adapter turns it into its framework's type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,19 +66,16 @@ impl Answer {
 
     /// Gives the fields away as `Fields::write` does, and then the body. Names and values that can't be sent, as those of a
     /// responder's may not, are left out.
-    pub fn write<N, V>(self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) -> Bytes
-    where
-        N: for<'a> TryFrom<&'a [u8]>,
-    {
+    pub fn write<T: Types>(self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Bytes {
         let mut content = self.0;
         if let Some(fields) = &mut content.fields {
-            fields.write(types, &mut add);
+            fields.write::<T>(&mut add);
         }
         for (name, value) in &mut content.own {
-            types.known(*name, bytes(mem::take(value)), |name, value| add(name, value, Merge::Keep));
+            known::<T>(*name, bytes(mem::take(value)), |name, value| add(name, value, Merge::Keep));
         }
         for (name, value, merge) in content.further {
-            types.other(&name, value, |name, value| add(name, value, merge));
+            other::<T>(&name, value, |name, value| add(name, value, merge));
         }
         bytes(content.body)
     }

@@ -5,7 +5,7 @@ use std::mem;
 use bytes::Bytes;
 use tollgate::Nanos;
 
-use crate::name::{Name, Types};
+use crate::name::{Name, Types, known};
 use crate::policy::MOST_POLICIES;
 
 /// One field of a response.
@@ -137,16 +137,16 @@ impl Fields {
     }
 
     /// Gives the fields away, without a copy: to `add`, with what to do if the response has such a field already.
-    pub(crate) fn write<N, V>(&mut self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) {
+    pub(crate) fn write<T: Types>(&mut self, mut add: impl FnMut(T::Name, T::Value, Merge)) {
         for (name, list) in
             [(Name::RateLimitPolicy, &mut self.policies), (Name::RateLimit, &mut self.standings)]
         {
             if !list.is_empty() {
-                types.known(name, mem::take(list), |name, value| add(name, value, Merge::Append));
+                known::<T>(name, mem::take(list), |name, value| add(name, value, Merge::Append));
             }
         }
         for (name, value) in LEGACY.into_iter().zip(self.legacy.iter_mut().flatten()) {
-            types.known(name, mem::take(value), |name, value| add(name, value, Merge::Keep));
+            known::<T>(name, mem::take(value), |name, value| add(name, value, Merge::Keep));
         }
     }
 }

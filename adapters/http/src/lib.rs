@@ -123,6 +123,8 @@ mod watching;
 
 pub use answer::{Answer, RefusalBody};
 pub use builder::GateBuilder;
+#[doc(hidden)]
+pub use bytes::Bytes;
 pub use checkpoint::{Checkpoint, Entry};
 pub use clock::{Clock, ManualClock};
 pub use control::ChangeError;

@@ -5,61 +5,72 @@ use std::fmt;
 use bytes::Bytes;
 
 /// The names of fields and their values in the types of one version of the crate `http`: see [`types!`](crate::types).
-pub struct Types<N, V> {
-    name: fn(Name) -> N,
-    value: fn(Bytes) -> Option<V>,
+pub trait Types {
+    /// The type of names.
+    type Name: for<'a> TryFrom<&'a [u8]>;
+    /// The type of values.
+    type Value;
+    /// A name that gates write.
+    #[doc(hidden)]
+    fn name(name: Name) -> Self::Name;
+    /// A value, without a copy, if it can be sent.
+    fn value(value: Bytes) -> Option<Self::Value>;
 }
 
-/// [`Types`] of these two types, which are one version's `HeaderName` and `HeaderValue`. The names that gates write are made
-/// by the compiler, and no value is copied.
+/// `types!(Sent: HeaderName, HeaderValue)` makes a type `Sent` with [`Types`] of these two, which are one version's of the
+/// crate `http`. The names that gates write are made by the compiler, and no value is copied.
 #[macro_export]
 macro_rules! types {
-    ($name:ty, $value:ty) => {{
-        use $crate::Name::{self, *};
-        const fn ready(name: Name) -> $name {
-            <$name>::from_static(name.as_str())
+    ($visibility:vis $types:ident: $name:ty, $value:ty) => {
+        #[derive(Debug)]
+        $visibility enum $types {}
+
+        impl $crate::Types for $types {
+            type Name = $name;
+            type Value = $value;
+
+            #[inline]
+            fn name(name: $crate::Name) -> $name {
+                use $crate::Name::{self, *};
+                const fn ready(name: Name) -> $name {
+                    <$name>::from_static(name.as_str())
+                }
+                match name {
+                    RateLimitPolicy => const { ready(RateLimitPolicy) },
+                    RateLimit => const { ready(RateLimit) },
+                    Limit => const { ready(Limit) },
+                    Remaining => const { ready(Remaining) },
+                    Reset => const { ready(Reset) },
+                    ContentType => const { ready(ContentType) },
+                    RetryAfter => const { ready(RetryAfter) },
+                    CacheControl => const { ready(CacheControl) },
+                    WwwAuthenticate => const { ready(WwwAuthenticate) },
+                    GrpcStatus => const { ready(GrpcStatus) },
+                    GrpcMessage => const { ready(GrpcMessage) },
+                    GrpcRetryPushback => const { ready(GrpcRetryPushback) },
+                }
+            }
+
+            #[inline]
+            fn value(value: $crate::Bytes) -> Option<$value> {
+                <$value>::from_maybe_shared(value).ok()
+            }
         }
-        $crate::Types::new(
-            |name| match name {
-                RateLimitPolicy => const { ready(RateLimitPolicy) },
-                RateLimit => const { ready(RateLimit) },
-                Limit => const { ready(Limit) },
-                Remaining => const { ready(Remaining) },
-                Reset => const { ready(Reset) },
-                ContentType => const { ready(ContentType) },
-                RetryAfter => const { ready(RetryAfter) },
-                CacheControl => const { ready(CacheControl) },
-                WwwAuthenticate => const { ready(WwwAuthenticate) },
-                GrpcStatus => const { ready(GrpcStatus) },
-                GrpcMessage => const { ready(GrpcMessage) },
-                GrpcRetryPushback => const { ready(GrpcRetryPushback) },
-            },
-            |value| <$value>::from_maybe_shared(value).ok(),
-        )
-    }};
+    };
 }
 
-impl<N, V> Types<N, V> {
-    /// Of a function that makes the names that gates write, and one that makes values without a copy, if they can be sent.
-    pub const fn new(name: fn(Name) -> N, value: fn(Bytes) -> Option<V>) -> Self {
-        Self { name, value }
+/// Gives a name that gates write and its value to `add`; leaves out what can't be sent.
+#[inline]
+pub(crate) fn known<T: Types>(name: Name, value: Bytes, add: impl FnOnce(T::Name, T::Value)) {
+    if let Some(value) = T::value(value) {
+        add(T::name(name), value);
     }
+}
 
-    #[inline]
-    pub(crate) fn known(&self, name: Name, value: Bytes, add: impl FnOnce(N, V)) {
-        if let Some(value) = (self.value)(value) {
-            add((self.name)(name), value);
-        }
-    }
-
-    /// Leaves out what can't be sent.
-    pub(crate) fn other(&self, name: &str, value: String, add: impl FnOnce(N, V))
-    where
-        N: for<'a> TryFrom<&'a [u8]>,
-    {
-        if let (Ok(name), Some(value)) = (N::try_from(name.as_bytes()), (self.value)(value.into())) {
-            add(name, value);
-        }
+/// The same of any name.
+pub(crate) fn other<T: Types>(name: &str, value: String, add: impl FnOnce(T::Name, T::Value)) {
+    if let (Ok(name), Some(value)) = (T::Name::try_from(name.as_bytes()), T::value(value.into())) {
+        add(name, value);
     }
 }
 

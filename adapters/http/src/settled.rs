@@ -3,7 +3,7 @@ use std::cell::{Cell, OnceCell};
 use crate::control::Refunds;
 use crate::decision::Decision;
 use crate::fields::Merge;
-use crate::name::Types;
+use crate::name::{Types, known};
 use crate::permit::Permit;
 
 /// A request that is settled with its response, which is to be told where the caller stands.
@@ -22,10 +22,10 @@ impl Settled {
     /// extensions, for whoever is further outside: the decision about a request that would be refused, were the gate not in
     /// shadow mode; `None` if one further inside says more.
     #[inline]
-    pub fn write<N, V>(&self, types: &Types<N, V>, mut add: impl FnMut(N, V, Merge)) -> Option<Decision> {
+    pub fn write<T: Types>(&self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Option<Decision> {
         let Permit { decision, under_way } = &self.permit;
         under_way.gate().tell(decision, &self.refunds, |name, value, merge| {
-            types.known(name, value, |name, value| add(name, value, merge));
+            known::<T>(name, value, |name, value| add(name, value, merge));
         });
         self.is_told.then(|| decision.clone())
     }

@@ -4,13 +4,12 @@ use http::{Method, Response, StatusCode};
 
 use crate::answer::Answer;
 use crate::fields::Merge;
-use crate::name::Types;
 
 /// A gate's answer as a response to a request of this method.
 pub(crate) fn to_response<R: From<Bytes>>(answer: Answer, method: &Method) -> Response<R> {
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut headers = HeaderMap::with_capacity(answer.most_fields());
-    let mut body = answer.write(&TYPES, |name, value, merge| add(&mut headers, name, value, merge));
+    let mut body = answer.write::<Sent>(|name, value, merge| add(&mut headers, name, value, merge));
     // Over HTTP/2, hyper would send a body with the response to HEAD, too.
     if method == Method::HEAD {
         headers.entry(CONTENT_LENGTH).or_insert_with(|| body.len().into());
@@ -31,4 +30,4 @@ pub(crate) fn add(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue,
     }
 }
 
-pub(crate) static TYPES: Types<HeaderName, HeaderValue> = crate::types!(HeaderName, HeaderValue);
+crate::types!(pub(crate) Sent: HeaderName, HeaderValue);

@@ -1,7 +1,7 @@
 use http::{Response, StatusCode};
 
 use crate::permit::Permit;
-use crate::v1::response::{TYPES, add};
+use crate::v1::response::{Sent, add};
 
 /// Settles a request with its response, and writes there what it is told.
 ///
@@ -18,7 +18,7 @@ pub fn settle<B, E>(permit: Option<Permit>, mut result: Result<Response<B>, E>) 
         (Some(permit), Ok(response)) => {
             let settled = permit.settle_with(response.status().as_u16(), response.extensions().get());
             let headers = response.headers_mut();
-            let over = settled.write(&TYPES, |name, value, merge| add(headers, name, value, merge));
+            let over = settled.write::<Sent>(|name, value, merge| add(headers, name, value, merge));
             if let Some(over) = over {
                 response.extensions_mut().insert(over);
             }
