@@ -102,7 +102,8 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
     }
 
     /// Charges the caller's own word; `None` if it has changed meanwhile.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "for a call, the request would be written to memory")]
+    #[inline(always)]
     fn charge<A: Arithmetic>(&self, slot: Slot<'_>, word: Word, request: &Request<A>) -> Option<Verdict> {
         let charge = request.rule.charge(word.state(), request.at, request.cost);
         match charge {
@@ -395,7 +396,8 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "for a call, the request would be written to memory")]
+    #[inline(always)]
     fn verdict<A: Arithmetic>(&self, request: &Request<A>, charge: Charge, basis: Basis) -> Verdict {
         match charge {
             Charge::Admitted { state, remaining, resets_in } => {

@@ -101,27 +101,20 @@ impl Word {
         self.0 >> STATE_BITS == 1
     }
 
-    /// The state, if it is this caller's charge.
-    #[inline]
-    pub(crate) const fn committed_state(self, tag: Tag) -> Option<u64> {
-        // What is left without the tag is more than a state, if the tag was another or this is a claim.
-        let state = self.0 ^ tag.0 << TAG_SHIFT;
-        if state <= STATE { Some(state) } else { None }
-    }
-
-    /// The same, told the caller's fingerprint, in fewer steps; `None` also of the one caller in 2²⁷ whose tag is not what
-    /// stands in the fingerprint.
-    #[inline]
-    pub(crate) const fn state_of(self, fingerprint: u64) -> Option<u64> {
-        let tag = fingerprint & TAG;
-        let state = self.0 ^ tag;
-        if tag != 0 && state <= STATE { Some(state) } else { None }
-    }
-
     /// Whether it is this caller's charge.
     #[inline]
     pub(crate) const fn is_committed_by(self, tag: Tag) -> bool {
-        self.committed_state(tag).is_some()
+        self.0 >> STATE_BITS == tag.0 << 1
+    }
+
+    /// The state, if it is the charge of the caller with this fingerprint, in the fewest steps: not of the one caller in 2²⁷
+    /// whose tag is not what stands in the fingerprint.
+    #[inline]
+    pub(crate) const fn state_of(self, fingerprint: u64) -> Option<u64> {
+        let tag = fingerprint & TAG;
+        // Without the tag, more than a state is left of another's word and of a claim.
+        let state = self.0 ^ tag;
+        if tag != 0 && state <= STATE { Some(state) } else { None }
     }
 
     /// The same word with a state that is greater by `cost`.
@@ -196,7 +189,6 @@ mod tests {
                 prop_assert!(word.belongs_to(tag) && !word.is_residue() && !word.is_empty());
                 prop_assert_eq!((word.state(), word.is_claim()), (state, claim));
                 prop_assert_eq!(word.is_committed_by(tag), !claim);
-                prop_assert_eq!(word.committed_state(tag), (!claim).then_some(state));
                 prop_assert_eq!(word.state_of(fingerprint), (!claim).then_some(state));
                 prop_assert_eq!(Word::from_bits(word.bits()), word);
             }

@@ -3,9 +3,9 @@
 
 use core::hint::cold_path;
 
-use super::Table;
 use super::caller::Caller;
 use super::storage::Lines;
+use super::{Request, Table};
 use crate::counters::Count;
 use crate::key::Key;
 use crate::line::{Slot, WAYS};
@@ -13,7 +13,6 @@ use crate::quota::{Arithmetic, Charge, Visit};
 use crate::sync::HOME_FIRST;
 use crate::time::Nanos;
 use crate::verdict::{Reason, Receipt, Refusal, Standing, Verdict};
-use crate::word::Word;
 
 impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of a cost from 1 to the limit, or of nothing by a rule that charges nothing.
@@ -80,25 +79,11 @@ impl<S: Lines, R: Arithmetic> Visit for Check<'_, S, R> {
         let slots =
             line.into_iter().flat_map(|line| (0..WAYS).map(move |way| Slot::of(line, caller.home + way)));
         let mut words = slots.map(|slot| (slot, slot.load()));
-        let own = words.find_map(|(slot, word)| Some((slot, word, word.committed_state(caller.tag)?)));
-        if let Some((slot, word, state)) = own {
+        if let Some((slot, word)) = words.find(|(_, word)| word.is_committed_by(caller.tag)) {
             let rule = rule.with_dial(table.read_dial());
-            match rule.charge(state, rule.moment(now), cost) {
-                Charge::Admitted { state, remaining, resets_in } => {
-                    if slot.swap(word, Word::committed(caller.tag, state)) {
-                        let receipt = Receipt::new(key, state, cost);
-                        let standing = Standing::new(rule.limit(), remaining, resets_in, receipt);
-                        return Verdict::Admitted(standing);
-                    }
-                }
-                Charge::Refused { state: settled, retry_after, .. } => {
-                    if settled != state {
-                        // The state lay ahead of the clock. If somebody else was faster, it no longer does.
-                        slot.swap(word, Word::committed(caller.tag, settled));
-                    }
-                    table.counters.add(Count::Refused);
-                    return Verdict::Refused(Refusal::new(rule.limit(), retry_after, Reason::OverLimit));
-                }
+            let request = Request { rule, at: rule.moment(now), key, cost };
+            if let Some(verdict) = table.charge(slot, word, &request) {
+                return verdict;
             }
         }
         table.check_everywhere(key, now, cost)

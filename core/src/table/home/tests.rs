@@ -7,7 +7,7 @@ use super::super::storage::Fixed;
 use super::super::{Overflow, Table};
 use super::*;
 use crate::quota::{FixedWindow, Quota, Rule};
-use crate::word::Tag;
+use crate::word::{Tag, Word};
 
 /// What happens to two tables alike, of which one decides everywhere at once.
 #[derive(Clone, Copy, Debug)]
