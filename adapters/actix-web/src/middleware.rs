@@ -1,12 +1,11 @@
-use std::{borrow::Borrow, future::Ready, future::ready, rc::Rc, sync::Arc};
+use std::{borrow::Borrow, future::Ready, future::ready, rc::Rc, sync::Arc, task::Poll};
 
 use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
-use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
+use actix_web::http::{StatusCode, header::HeaderMap, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
-use tollgate_http::{
-    Answer, Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Responding, Settled, Terms, types,
-};
+use tollgate_http::{Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Reply};
+use tollgate_http::{Responding, Settled, Terms, Written, types};
 
 use crate::request::{Head, prepare};
 
@@ -28,6 +27,7 @@ pub struct Middleware<const GUARDS: bool, S = ()> {
 type TermsOf = dyn for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync;
 type Outcome<B> = Result<ServiceResponse<B>, Error>;
 type Inside<'d> = Option<&'d Decision>;
+types!(Sent: HeaderName, HeaderValue);
 
 impl<const GUARDS: bool> Middleware<GUARDS> {
     /// For a gate, shared or not yet.
@@ -86,52 +86,53 @@ where
                 decision.map(|decision| prepare(gate, decision, &mut request));
                 Responding::passed(inner.call(request), permit, settle)
             }
-            Entry::Answered { answer, decision } => {
-                let response = request.into_response(to_response(answer, decision));
-                Responding::answered(Ok(response.map_into_right_body()))
+            Entry::Answered(reply) => {
+                Responding::answered(Ok(request.into_response(to_response(reply).map_into_right_body())))
             }
         };
         Responding::onward(entry, self.checkpoint.gate(), &self.inner, request, finish, go_on)
     }
 }
 
-/// A gate's answer as a response, with a refusal's decision for whoever is further outside.
-pub(crate) fn to_response(answer: Answer, decision: Option<Decision>) -> HttpResponse {
-    let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = HttpResponse::new(status);
-    let body = answer.write::<Sent>(|name, value, merge| add(&mut response, name, value, merge));
+/// What a gate answers as a response, with a refusal's decision for whoever is further outside.
+pub(crate) fn to_response(reply: impl Into<Reply>) -> HttpResponse {
+    let mut response = HttpResponse::new(StatusCode::OK);
+    let Written { status, body, decision } = reply.into().write::<Sent>(adding(response.headers_mut()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     decision.map(|decision| response.extensions_mut().insert(decision));
     response.set_body(BoxBody::new(body))
 }
 
 /// Settles a request with its response, which is told what it comes to. An error's is made later, if at all.
-fn settle<B>(permit: Option<Permit>, mut result: Outcome<B>) -> Outcome<EitherBody<B>> {
-    match &mut result {
-        Ok(told) => tell(told.response_mut(), |status, inside| Some(permit?.settle_with(status, inside))),
-        Err(error) => drop(permit.map(Permit::settling).map(|settling| {
+fn settle<B>(permit: &mut Option<Permit>, polled: Poll<Outcome<B>>) -> Poll<Outcome<EitherBody<B>>> {
+    let polled = polled.map_ok(|mut told| {
+        tell(told.response_mut(), |status, inside| Some(permit.take()?.settle_with(status, inside)));
+        told.map_into_left_body()
+    });
+    polled.map_err(|mut error| {
+        if let Some(settling) = permit.take().map(Permit::settling) {
             error.add_response_mapper(move |mut response| {
                 tell(&mut response, |status, inside| settling.settle(status, inside));
                 response
             });
-        })),
-    }
-    result.map(ServiceResponse::map_into_left_body)
+        }
+        error
+    })
 }
 
 fn tell<B, S: Borrow<Settled>>(to: &mut HttpResponse<B>, by: impl FnOnce(u16, Inside<'_>) -> Option<S>) {
     let Some(settled) = by(to.status().as_u16(), to.extensions().get()) else { return };
-    let over = settled.borrow().write::<Sent>(|name, value, merge| add(to, name, value, merge));
+    let over = settled.borrow().write::<Sent>(adding(to.headers_mut()));
     over.map(|over| to.extensions_mut().insert(over));
 }
 
-/// Adds a field without overwriting any.
-fn add<B>(response: &mut HttpResponse<B>, name: HeaderName, value: HeaderValue, merge: Merge) {
-    if merge == Merge::Append || !response.headers().contains_key(&name) {
-        response.headers_mut().append(name, value);
+/// Adds fields without overwriting any.
+fn adding(headers: &mut HeaderMap) -> impl FnMut(HeaderName, HeaderValue, Merge) {
+    |name, value, merge| match merge {
+        Merge::Keep if headers.contains_key(&name) => {}
+        Merge::Keep | Merge::Append => headers.append(name, value),
     }
 }
-
-types!(Sent: HeaderName, HeaderValue);
 
 /// How the peer's address gets into a request.
 const ADVICE: &str = "with actix-web, serve on a TCP address (`HttpServer::bind`) or count by something else than \

@@ -92,7 +92,7 @@ pub fn throttled(gate: impl Into<std::sync::Arc<Gate>>) -> actix_web::Route {
     let gate = gate.into();
     web::to(move |request: HttpRequest| {
         let head = Head::of(&request);
-        ready(to_response(gate.report_answer(head.method.as_str(), head.uri.query(), &head), None))
+        ready(to_response(gate.report_answer(head.method.as_str(), head.uri.query(), &head)))
     })
 }
 
@@ -144,6 +144,6 @@ impl ResponseError for NotInternal {
     }
 
     fn error_response(&self) -> HttpResponse {
-        to_response(self.0.clone(), None)
+        to_response(self.0.clone())
     }
 }

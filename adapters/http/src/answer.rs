@@ -6,8 +6,12 @@ use std::mem;
 use bytes::Bytes;
 use tollgate::{Nanos, Reason, Refusal};
 
-use crate::fields::{Field, Fields, Merge, retry_after};
+use crate::decision::Decision;
+use crate::fields::{Field, Fields, Merge, retry_after, text};
+use crate::gate::Gate;
 use crate::name::{Name, Types, known, other};
+use crate::reply::Written;
+use crate::text::Text;
 
 /// A response of the gate's own. An adapter turns it into its framework's type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +23,7 @@ pub struct Answer(Box<Content>);
 struct Content {
     status: u16,
     fields: Option<Fields>,
-    own: heapless::Vec<(Name, Cow<'static, str>), 5>,
+    own: heapless::Vec<(Name, Bytes), 5>,
     /// What a responder adds.
     further: Vec<(String, String, Merge)>,
     body: Cow<'static, str>,
@@ -47,7 +51,7 @@ impl Answer {
     /// The fields, that of the content type included.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let keep = |(name, value)| Field { name, value, merge: Merge::Keep };
-        let own = self.0.own.iter().map(move |(name, value)| keep((name.as_str(), &**value)));
+        let own = self.0.own.iter().map(move |(name, value)| keep((name.as_str(), text(value))));
         let further = self.0.further.iter().map(|(name, value, merge)| Field { name, value, merge: *merge });
         self.0.fields.iter().flat_map(Fields::iter).chain(own).chain(further)
     }
@@ -64,20 +68,19 @@ impl Answer {
         1 + told + self.0.own.len() + self.0.further.len()
     }
 
-    /// Gives the fields away as `Fields::write` does, and then the body. Names and values that can't be sent, as those of a
-    /// responder's may not, are left out.
-    pub fn write<T: Types>(self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Bytes {
+    /// See [`Reply::write`](crate::Reply::write).
+    pub(crate) fn write<T: Types>(self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Written {
         let mut content = self.0;
         if let Some(fields) = &mut content.fields {
             fields.write::<T>(&mut add);
         }
         for (name, value) in &mut content.own {
-            known::<T>(*name, bytes(mem::take(value)), |name, value| add(name, value, Merge::Keep));
+            known::<T>(*name, mem::take(value), |name, value| add(name, value, Merge::Keep));
         }
         for (name, value, merge) in content.further {
             other::<T>(&name, value, |name, value| add(name, value, merge));
         }
-        bytes(content.body)
+        Written { status: content.status, body: bytes(content.body), decision: None }
     }
 
     /// The same with another status code, such as 503; a body of the gate's own says it too.
@@ -114,90 +117,39 @@ impl Answer {
         self
     }
 
-    /// `429 Too Many Requests` (RFC 6585 §4), or `503 Service Unavailable` (RFC 9110 §15.6.4) where nothing may pass since a
-    /// shared count can't be reached, through no fault of the caller's; or what clients of gRPC take for them.
-    pub(crate) fn refused(
-        policy: &str,
-        used_up: Option<&str>,
-        refusal: Refusal,
-        fields: Option<Fields>,
-        wording: Wording,
-        is_grpc: bool,
-    ) -> Self {
-        // Where no wait helps, none is told.
-        let wait = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
-        let why = &*reason(used_up, refusal);
-        let mut number = itoa::Buffer::new();
-        let seconds = wait.map(|wait| number.format(retry_after(wait, wording.resolution)));
-        let (advice, until, unit) = match &seconds {
-            Some(seconds) => (" Try again in ", &**seconds, " s."),
-            None => ("", "", ""),
-        };
-        let kind = if refusal.reason == Reason::Unreachable { &UNREACHABLE } else { &EXCEEDED };
-        if is_grpc {
-            let message = [why, advice, until, unit].concat();
-            return Self::refused_grpc(kind, message, wait, fields, wording);
-        }
-        let body = match wording.body {
-            RefusalBody::PlainText => [why, advice, until, unit, "\n"].concat(),
-            RefusalBody::ProblemJson => {
-                [kind.problem, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"]
-                    .concat()
+    /// The refusal that a decision is answered with.
+    pub(crate) fn refused(gate: &Gate, decision: &Decision, is_grpc: bool) -> Option<Self> {
+        let mut answer = Self::new(0, [], "");
+        let content = &mut *answer.0;
+        (content.status, content.body) = gate.tell_refusal(decision, is_grpc, |name, value, _| {
+            if name.is_of_fields() {
+                content.fields.get_or_insert_default().set(name, value);
+            } else {
+                let pushed = content.own.push((name, value.bytes()));
+                debug_assert!(pushed.is_ok(), "{name:?} does not fit");
             }
-        };
-        let own = [
-            Some((Name::ContentType, Cow::Borrowed(wording.body.content_type()))),
-            seconds.map(|seconds| (Name::RetryAfter, Cow::Owned(seconds.to_owned()))),
-            Some((Name::CacheControl, Cow::Borrowed("no-store"))),
-        ];
-        Self::new(kind.status, fields, own.into_iter().flatten(), body)
-    }
-
-    /// A refusal in trailers only: `RESOURCE_EXHAUSTED` or `UNAVAILABLE`, and the milliseconds after which a client that
-    /// retries by itself does so (gRPC's A6).
-    fn refused_grpc(
-        kind: &Kind,
-        message: String,
-        wait: Option<Nanos>,
-        fields: Option<Fields>,
-        wording: Wording,
-    ) -> Self {
-        let pushback = match wait {
-            Some(wait) => {
-                let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
-                Cow::Owned(millis.min(LONGEST_PUSHBACK).to_string())
-            }
-            // Whoever gets it does not retry.
-            None => Cow::Borrowed("-1"),
-        };
-        let own = [
-            (Name::ContentType, Cow::Borrowed("application/grpc")),
-            (Name::GrpcStatus, Cow::Borrowed(kind.grpc)),
-            (Name::GrpcMessage, Cow::Owned(message)),
-            (Name::GrpcRetryPushback, pushback),
-            (Name::CacheControl, Cow::Borrowed("no-store")),
-        ];
-        Self::new(200, fields, own, "")
+        })?;
+        Some(answer)
     }
 
     /// `401 Unauthorized` (RFC 9110 §15.5.2).
     pub(crate) fn unauthorized(challenge: &str) -> Self {
         let own =
-            [(Name::ContentType, PLAIN.into()), (Name::WwwAuthenticate, Cow::Owned(challenge.to_owned()))];
-        Self::new(401, None, own, "This route is for our own services: present the secret of one.\n")
+            [(Name::ContentType, Text::Fixed(PLAIN)), (Name::WwwAuthenticate, Text::Written(challenge))];
+        Self::new(401, own, "This route is for our own services: present the secret of one.\n")
     }
 
     /// `500 Internal Server Error`, for a request that must be counted and whose peer is not known. It tells the
     /// caller nothing; the log tells the operator.
     pub(crate) fn no_peer() -> Self {
-        let own = [(Name::ContentType, PLAIN.into())];
-        Self::new(500, None, own, "The server is not set up to take this request; its log says why.\n")
+        let own = [(Name::ContentType, Text::Fixed(PLAIN))];
+        Self::new(500, own, "The server is not set up to take this request; its log says why.\n")
     }
 
     /// An answer of the report's.
     #[cfg(feature = "report")]
     pub(crate) fn own(status: u16, content_type: &'static str, body: impl Into<Cow<'static, str>>) -> Self {
-        let mut answer = Self::new(status, None, [(Name::ContentType, content_type.into())], body);
+        let mut answer = Self::new(status, [(Name::ContentType, Text::Fixed(content_type))], body);
         answer.0.has_own_body = false;
         answer
     }
@@ -210,16 +162,81 @@ impl Answer {
     }
 
     /// Of at most five fields.
-    fn new(
+    fn new<const N: usize>(
         status: u16,
-        fields: Option<Fields>,
-        own: impl IntoIterator<Item = (Name, Cow<'static, str>)>,
+        own: [(Name, Text<'_>); N],
         body: impl Into<Cow<'static, str>>,
     ) -> Self {
-        let own = own.into_iter().take(5).collect();
+        const { assert!(N <= 5, "there is room for five") }
+        let own = own.into_iter().map(|(name, value)| (name, value.bytes())).collect();
         let body = body.into();
-        Self(Box::new(Content { status, fields, own, further: Vec::new(), body, has_own_body: true }))
+        Self(Box::new(Content { status, fields: None, own, further: Vec::new(), body, has_own_body: true }))
     }
+}
+
+/// Tells what a refusal has beside the fields of whoever is counted: its own fields to `add`; its status and its body.
+///
+/// `429 Too Many Requests` (RFC 6585 §4), or `503 Service Unavailable` (RFC 9110 §15.6.4) where nothing may pass since a shared
+/// count can't be reached, through no fault of the caller's; or what clients of gRPC take for them.
+pub(crate) fn tell_refused(
+    policy: &str,
+    used_up: Option<&str>,
+    refusal: Refusal,
+    wording: Wording,
+    is_grpc: bool,
+    mut add: impl FnMut(Name, Text<'_>),
+) -> (u16, Cow<'static, str>) {
+    // Where no wait helps, none is told.
+    let wait = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
+    let why = &*reason(used_up, refusal);
+    let mut number = itoa::Buffer::new();
+    let seconds = wait.map(|wait| retry_after(wait, wording.resolution));
+    let (advice, until, unit) = match seconds {
+        Some(seconds) => (" Try again in ", number.format(seconds), " s."),
+        None => ("", "", ""),
+    };
+    let kind = if refusal.reason == Reason::Unreachable { &UNREACHABLE } else { &EXCEEDED };
+    if is_grpc {
+        let message = [why, advice, until, unit].concat();
+        tell_refused_grpc(kind, &message, wait, wording, add);
+        return (200, Cow::Borrowed(""));
+    }
+    let body = match wording.body {
+        RefusalBody::PlainText => [why, advice, until, unit, "\n"].concat(),
+        RefusalBody::ProblemJson => {
+            [kind.problem, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"].concat()
+        }
+    };
+    add(Name::ContentType, Text::Fixed(wording.body.content_type()));
+    if let Some(seconds) = seconds {
+        add(Name::RetryAfter, Text::Number(seconds));
+    }
+    add(Name::CacheControl, Text::Fixed("no-store"));
+    (kind.status, body.into())
+}
+
+/// A refusal in trailers only: `RESOURCE_EXHAUSTED` or `UNAVAILABLE`, and the milliseconds after which a client that retries
+/// by itself does so (gRPC's A6).
+fn tell_refused_grpc(
+    kind: &Kind,
+    message: &str,
+    wait: Option<Nanos>,
+    wording: Wording,
+    mut add: impl FnMut(Name, Text<'_>),
+) {
+    let pushback = match wait {
+        Some(wait) => {
+            let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
+            Text::Number(millis.min(LONGEST_PUSHBACK))
+        }
+        // Whoever gets it does not retry.
+        None => Text::Fixed("-1"),
+    };
+    add(Name::ContentType, Text::Fixed("application/grpc"));
+    add(Name::GrpcStatus, Text::Fixed(kind.grpc));
+    add(Name::GrpcMessage, Text::Written(message));
+    add(Name::GrpcRetryPushback, pushback);
+    add(Name::CacheControl, Text::Fixed("no-store"));
 }
 
 /// Why a request was refused, in a sentence of printable ASCII without quotes, backslashes and percent signs. `used_up` says
@@ -240,7 +257,7 @@ fn reason(used_up: Option<&str>, refusal: Refusal) -> Cow<'_, str> {
     }
 }
 
-fn bytes(text: Cow<'static, str>) -> Bytes {
+pub(crate) fn bytes(text: Cow<'static, str>) -> Bytes {
     match text {
         Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
         Cow::Owned(text) => Bytes::from(text),

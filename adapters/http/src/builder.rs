@@ -3,7 +3,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fmt, iter};
 
-use arc_swap::ArcSwap;
 use tollgate::{
     BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Keyer, Nanos, Origins, Overflow, Prefixes, Quota,
     TrustedNetwork,
@@ -21,6 +20,7 @@ use crate::mode::{Mode, ModeCell};
 use crate::name::FieldName;
 use crate::notices::Notices;
 use crate::policy::{MOST_POLICIES, Policy};
+use crate::seldom::Seldom;
 use crate::shared::{self, SharedStore};
 use crate::source::Source;
 use crate::tier::{IN_FLIGHT, Texts, Tier};
@@ -218,7 +218,7 @@ impl GateBuilder {
 
     /// At most so many requests of one caller under way at once, from 1 to 16,777,215, until the response's head is
     /// there (a body that is streamed after it, or a WebSocket, is no longer counted). One that is refused for it is
-    /// charged nothing. Where the table has no room for a newcomer it is refused.
+    /// charged nothing. Where the table has no room for a newcomer it is refused. Each that is let in costs one more allocation.
     pub fn in_flight(mut self, most: u32) -> Self {
         self.in_flight = Some(most);
         self
@@ -475,7 +475,7 @@ impl GateBuilder {
             tiers,
             classes,
             shared,
-            texts: ArcSwap::from_pointee(texts),
+            texts: Seldom::new(texts),
             changing: Mutex::new(()),
             in_flight,
             most_in_flight: self.in_flight,

@@ -2,12 +2,12 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::answer::Answer;
 use crate::decision::{Decision, NoPeer};
 use crate::examine::Admission;
 use crate::gate::Gate;
 use crate::pending::Pending;
 use crate::permit::Permit;
+use crate::reply::Reply;
 use crate::request::RequestFields;
 use crate::terms::Terms;
 
@@ -61,7 +61,7 @@ impl<T: ?Sized> Checkpoint<T> {
         Ok(match self {
             Self::Guard(gate) => match gate.internal(decided, fields) {
                 Some(_) => Entry::Passes { decision: None, permit: None },
-                None => Entry::Answered { answer: gate.unauthorized(), decision: None },
+                None => Entry::Answered(gate.unauthorized().into()),
             },
             Self::Limits(gate, said) => {
                 let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
@@ -73,7 +73,7 @@ impl<T: ?Sized> Checkpoint<T> {
                         Entry::of(gate, decision, permit, fields)
                     }
                     Ok(Admission::Pending(pending)) => return Err(pending),
-                    Err(NoPeer) => Entry::Answered { answer: gate.no_peer(advice), decision: None },
+                    Err(NoPeer) => Entry::Answered(gate.no_peer(advice).into()),
                 }
             }
         })
@@ -120,26 +120,21 @@ pub enum Entry {
         permit: Option<Permit>,
     },
     /// The gate answers in the application's place.
-    Answered {
-        /// What it answers.
-        answer: Answer,
-        /// A refusal's, which belongs into the response's extensions: whoever is further outside learns of it.
-        decision: Option<Decision>,
-    },
+    Answered(Reply),
 }
 
 impl Entry {
     /// Of a request that was decided so.
     #[inline]
     pub(crate) fn of(
-        gate: &Gate,
+        gate: &Arc<Gate>,
         decision: Decision,
         permit: Option<Permit>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Self {
-        match gate.refusal(&decision, fields) {
-            Some(answer) => Self::Answered { answer, decision: Some(decision) },
-            None => Self::Passes { decision: Some(decision), permit },
+        match gate.reply(decision, fields) {
+            Ok(reply) => Self::Answered(reply),
+            Err(decision) => Self::Passes { decision: Some(decision), permit },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What can be changed while a gate is in use.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use tollgate::{Quota, SetQuotaError, Standing};
 
@@ -8,6 +8,7 @@ use crate::decision::Decision;
 use crate::gate::Gate;
 use crate::mode::Mode;
 use crate::policy::MOST_POLICIES;
+use crate::refunds::Refunds;
 use crate::shared::SharedBudgets;
 use crate::tier::{Texts, Tier};
 
@@ -34,9 +35,6 @@ pub enum ChangeError {
     #[error(transparent)]
     Quota(#[from] SetQuotaError),
 }
-
-/// Whether what each policy has charged was given back, in their order; empty if nothing was.
-pub(crate) type Refunds = heapless::Vec<bool, MOST_POLICIES>;
 
 impl Gate {
     /// Enforces, watches or leaves alone, from the next request on. Counts stay; the list of throttled callers begins anew,
@@ -69,11 +67,12 @@ impl Gate {
         if let Some(place) = quotas.get_mut(index) {
             *place = quota;
         }
-        self.texts.store(Arc::new(Texts::new(quotas, &self.tiers, &self.classes, self.most_in_flight)));
+        self.texts.store(Texts::new(quotas, &self.tiers, &self.classes, self.most_in_flight));
         Ok(())
     }
 
-    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle). What was given back, policy by policy.
+    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle). What was given back.
+    #[inline]
     pub(crate) fn settle_decision(
         &self,
         decision: &Decision,
@@ -83,24 +82,26 @@ impl Gate {
         let is_refused_inside = inner.is_some_and(|inner| inner.0.gate != self.id && !inner.passes());
         let is_free = self.refunds_inner_refusals && is_refused_inside
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
-        let mut refunds = Refunds::new();
-        if is_free && let Some(shared) = &self.shared {
-            refunds.extend(self.refund_shared(&**shared, decision));
-        } else if is_free {
-            let now = self.ticker.now();
-            let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
-            refunds.extend(self.chosen(decision.0.class).zip(decision.standings()).map(refund));
+        if is_free { self.refund(decision) } else { Refunds::default() }
+    }
+
+    #[inline(never)]
+    fn refund(&self, decision: &Decision) -> Refunds {
+        if let Some(shared) = &self.shared {
+            return self.refund_shared(&**shared, decision);
         }
-        refunds
+        let now = self.ticker.now();
+        let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
+        self.chosen(decision.0.class).zip(decision.standings()).map(refund).collect()
     }
 
     /// Gives back what a store has charged; which of it counts as given back, since nobody waits to hear.
     #[cold]
-    fn refund_shared(&self, shared: &dyn SharedBudgets, decision: &Decision) -> impl Iterator<Item = bool> {
+    fn refund_shared(&self, shared: &dyn SharedBudgets, decision: &Decision) -> Refunds {
         let standings = decision.standings();
         let limits: heapless::Vec<usize, MOST_POLICIES> =
             self.chosen_numbers(decision.0.class).take(standings.len()).collect();
         shared.refund(&limits, standings, self.ticker.now());
-        standings.iter().map(|standing| standing.receipt.cost() > 0)
+        standings.iter().map(|standing| standing.receipt.cost() > 0).collect()
     }
 }

@@ -21,16 +21,17 @@ pub(crate) struct Keys {
     policies: heapless::Vec<Key, MOST_POLICIES>,
 }
 
-/// What counting a request comes to.
-pub(crate) enum Counted {
-    /// What becomes of it; and if it is let in, what counts it as under way.
-    Known(Outcome, Option<Receipt>),
-    /// The store has to be asked; what counts the request as under way.
-    Unknown(Arc<dyn SharedBudgets>, Option<Receipt>),
+/// What is known of a request that was counted. Either has what counts it as under way, if it is.
+pub(crate) enum Counted<'g> {
+    /// The decision says what becomes of it.
+    Known(Option<Box<Receipt>>),
+    /// The store has to be asked.
+    Unknown(&'g Arc<dyn SharedBudgets>, Option<Box<Receipt>>),
 }
 
 impl Gate {
     /// Whose budgets a request uses; `None` if that can't be told.
+    #[inline]
     pub(crate) fn keys(&self, origin: Option<&Origin>, plan: &Plan) -> Option<Keys> {
         let key = |tier: &Tier| tier.key(&self.keyer, origin, plan.caller);
         // Those of classes are the same.
@@ -46,15 +47,16 @@ impl Gate {
         Some(Keys { caller, policies })
     }
 
-    /// Counts a request; if it is let in, what counts it as under way.
+    /// Counts a request, and writes into the decision what becomes of it, if that is known.
+    #[inline]
     pub(crate) fn count(
         &self,
-        decision: &Parts,
+        decision: &mut Parts,
         keys: &Keys,
         presented: Presented,
         cost: u32,
         in_flight: Option<&BoxedInFlight>,
-    ) -> Counted {
+    ) -> Counted<'_> {
         let now = decision.now;
         for tier in self.chosen(decision.class) {
             tier.see_to_it(now);
@@ -62,32 +64,44 @@ impl Gate {
         if let Some(penalty) = &self.penalty {
             drop(penalty.see_to_it(now));
             if let Some(out) = penalty.limiter().out(keys.caller, now) {
-                return Counted::Known(self.out(decision, out), None);
+                decision.outcome = self.out(decision, out);
+                return Counted::Known(None);
             }
         }
         let entered = match in_flight.map(|in_flight| in_flight.enter(keys.caller, presented, now)) {
             Some(Verdict::Refused(refusal)) => {
-                let by_in_flight = Outcome::Refused { by: By::InFlight, refusal, remaining: 0 };
-                return Counted::Known(by_in_flight, None);
+                decision.outcome = Outcome::Refused { by: By::InFlight, refusal, remaining: 0 };
+                return Counted::Known(None);
             }
             Some(Verdict::Admitted(standing)) => Some(standing.receipt),
             Some(Verdict::Exempt(_)) | None => None,
         };
-        let outcome = match &self.shared {
+        decision.outcome = match &self.shared {
             None => self.charge(decision, keys, presented, cost),
             Some(shared) => match shared.try_check(&self.asked(decision.class, keys), cost, now) {
-                Some(verdict) => heard(verdict),
-                None => return Counted::Unknown(Arc::clone(shared), entered),
+                Some(verdict) => self.heard(verdict),
+                None => return Counted::Unknown(shared, entered.map(Box::new)),
             },
         };
-        let outcome = self.punished(decision, keys, outcome);
-        if let (Outcome::Refused { .. }, Some(receipt), Some(in_flight)) = (&outcome, entered, in_flight) {
-            in_flight.release(receipt);
-            return Counted::Known(outcome, None);
+        if matches!(decision.outcome, Outcome::Refused { .. }) {
+            self.punish(decision, keys);
+            if let Some(receipt) = entered {
+                self.leave(receipt);
+            }
+            return Counted::Known(None);
         }
-        Counted::Known(outcome, entered)
+        Counted::Known(entered.map(Box::new))
     }
 
+    /// A request is no longer under way.
+    #[inline(never)]
+    pub(crate) fn leave(&self, receipt: Receipt) {
+        if let Some(in_flight) = &self.in_flight {
+            in_flight.release(receipt);
+        }
+    }
+
+    #[inline]
     fn charge(&self, decision: &Parts, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
         let (now, mut chosen) = (decision.now, self.chosen(decision.class));
         if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
@@ -110,21 +124,16 @@ impl Gate {
         }
     }
 
-    /// The same outcome, unless it puts the caller out. Nobody is out for what others have used up, nor for a store that
-    /// can't be reached.
-    #[inline]
-    pub(crate) fn punished(&self, decision: &Parts, keys: &Keys, outcome: Outcome) -> Outcome {
-        match (&outcome, &self.penalty) {
-            (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty))
-                if refusal.reason == Reason::OverLimit
-                    && self.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers) =>
-            {
-                match penalty.limiter().strike(keys.caller, decision.now) {
-                    Some(out) => self.out(decision, out),
-                    None => outcome,
-                }
-            }
-            _ => outcome,
+    /// Puts a caller out who was refused too often. Nobody is out for what others have used up, nor for a store that can't be
+    /// reached.
+    pub(crate) fn punish(&self, decision: &mut Parts, keys: &Keys) {
+        if let (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty)) =
+            (&decision.outcome, &self.penalty)
+            && refusal.reason == Reason::OverLimit
+            && self.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers)
+            && let Some(out) = penalty.limiter().strike(keys.caller, decision.now)
+        {
+            decision.outcome = self.out(decision, out);
         }
     }
 
@@ -147,17 +156,20 @@ impl Gate {
         out.limit = self.chosen(decision.class).next().map_or(out.limit, Tier::most);
         Outcome::Refused { by: By::Policy(0), refusal: out, remaining: 0 }
     }
-}
 
-/// What a store's verdict comes to.
-pub(crate) fn heard(verdict: SharedVerdict) -> Outcome {
-    match verdict {
-        AllVerdict::Exempt(service) => Outcome::Exempt(service),
-        AllVerdict::Admitted(standings) => Outcome::Admitted(match &standings[..] {
-            [only] => Standings::One([*only]),
-            several => Standings::Several(Box::from(several)),
-        }),
-        // What remains the store does not say.
-        AllVerdict::Refused { by, refusal } => Outcome::Refused { by: By::Policy(by), refusal, remaining: 0 },
+    /// What a store's verdict comes to. A policy that there isn't is taken for the last.
+    pub(crate) fn heard(&self, verdict: SharedVerdict) -> Outcome {
+        match verdict {
+            AllVerdict::Exempt(service) => Outcome::Exempt(service),
+            AllVerdict::Admitted(standings) => Outcome::Admitted(match &standings[..] {
+                [only] => Standings::One([*only]),
+                several => Standings::Several(Box::from(several)),
+            }),
+            AllVerdict::Refused { by, refusal } => {
+                let by = By::Policy(by.min(self.tiers.len().saturating_sub(1)));
+                // What remains the store does not say.
+                Outcome::Refused { by, refusal, remaining: 0 }
+            }
+        }
     }
 }

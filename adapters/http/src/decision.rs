@@ -165,11 +165,12 @@ impl Identity {
 ///
 /// Only a gate makes one, from a secret that it has checked.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct ServiceName(Arc<str>);
+// One pointer, so that a decision is short.
+pub struct ServiceName(Arc<Box<str>>);
 
 impl ServiceName {
     pub(crate) fn new(name: &str) -> Self {
-        Self(name.into())
+        Self(Arc::new(name.into()))
     }
 
     /// The name.

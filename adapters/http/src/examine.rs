@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollgate::{Key, Nanos, Presented, Reason, Receipt, Refusal};
 
-use crate::counting::{Counted, heard};
+use crate::counting::Counted;
 use crate::decision::{Decision, NoPeer, Outcome, Parts};
 use crate::gate::Gate;
 use crate::mode::Mode;
@@ -21,7 +21,7 @@ use crate::watching::Caller;
 /// What examining a request comes to.
 pub(crate) enum Examined {
     /// A decision; and if the request is let in, what counts it as under way.
-    Decided(Decision, Option<Receipt>),
+    Decided(Decision, Option<Box<Receipt>>),
     /// The store has to be asked.
     Unknown(Box<Unknown>),
 }
@@ -86,7 +86,7 @@ impl Gate {
     fn permitted(
         self: &Arc<Self>,
         decision: Decision,
-        entered: Option<Receipt>,
+        entered: Option<Box<Receipt>>,
     ) -> (Decision, Option<Permit>) {
         let is_counted = decision.is_counted() && decision.passes();
         let permit = is_counted.then(|| Permit::new(UnderWay::new(Arc::clone(self), entered), &decision));
@@ -126,14 +126,12 @@ impl Gate {
                         self.notices.look(&self.source, &self.origins, peer, fields);
                     }
                     let in_flight = self.in_flight.as_ref().filter(|_| is_entering);
-                    let caller = Caller { key: keys.caller, peer, is_named: plan.caller.is_some() };
-                    match self.count(&decision, &keys, presented, plan.cost, in_flight) {
-                        Counted::Known(outcome, under_way) => {
-                            (decision.outcome, entered) = (outcome, under_way);
-                        }
+                    let caller = || Caller { key: keys.caller, peer, is_named: plan.caller.is_some() };
+                    match self.count(&mut decision, &keys, presented, plan.cost, in_flight) {
+                        Counted::Known(under_way) => entered = under_way,
                         Counted::Unknown(shared, entered) => {
                             let limits = self.asked(decision.class, &keys);
-                            let cost = plan.cost;
+                            let (shared, cost, caller) = (Arc::clone(shared), plan.cost, caller());
                             let unknown =
                                 Unknown { decision, keys, caller, presented, shared, limits, cost, entered };
                             return Ok(Examined::Unknown(Box::new(unknown)));
@@ -168,10 +166,10 @@ impl Gate {
         fields: &(impl RequestFields + ?Sized),
     ) -> Decision {
         let Unknown { mut decision, keys, caller, presented, .. } = unknown;
-        let outcome = heard(verdict);
-        decision.outcome = self.punished(&decision, &keys, outcome);
+        decision.outcome = self.heard(verdict);
+        self.punish(&mut decision, &keys);
         if let Some(watching) = &self.watching {
-            watching.look(self, &decision, caller, presented, fields);
+            watching.look(self, &decision, || caller, presented, fields);
         }
         self.done(decision)
     }

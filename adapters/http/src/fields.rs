@@ -7,6 +7,7 @@ use tollgate::Nanos;
 
 use crate::name::{Name, Types, known};
 use crate::policy::MOST_POLICIES;
+use crate::text::{Ready, Text};
 
 /// One field of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,14 @@ pub(crate) struct Styles {
     pub(crate) draft: bool,
     /// `X-RateLimit-Limit` and its like.
     pub(crate) legacy: bool,
+}
+
+impl Styles {
+    /// How many there are at most.
+    #[cfg(feature = "http-1")]
+    pub(crate) fn fields(self) -> usize {
+        2 * usize::from(self.draft) + LEGACY.len() * usize::from(self.legacy)
+    }
 }
 
 /// The fields that tell a counted caller where it stands.
@@ -74,9 +83,9 @@ impl Member<'_> {
         }
     }
 
-    fn legacy(&self) -> [Bytes; 3] {
-        let reset = self.more_in.unwrap_or_default().whole_secs_up();
-        [number(self.limit.into()), number(self.remaining.into()), number(reset)]
+    /// Limit, remaining, reset.
+    fn legacy(&self) -> [u64; 3] {
+        [self.limit.into(), self.remaining.into(), self.more_in.unwrap_or_default().whole_secs_up()]
     }
 
     /// The share of the limit that remains, in 2⁻³² of it.
@@ -87,7 +96,8 @@ impl Member<'_> {
 
 impl Fields {
     /// One more field of a gate's.
-    pub(crate) fn set(&mut self, name: Name, value: Bytes) {
+    pub(crate) fn set(&mut self, name: Name, value: Text<'_>) {
+        let value = value.bytes();
         match name {
             Name::RateLimitPolicy => self.policies = value,
             Name::RateLimit => self.standings = value,
@@ -156,14 +166,14 @@ fn push(list: &mut List, text: &str) {
     debug_assert!(pushed.is_ok(), "{text} does not fit");
 }
 
-/// Tells each field of a gate with these policies to `add`, in which nothing is moved that was just written: a response's
-/// fields are copied nowhere on their way.
+/// Tells each field of a gate with these policies to `add`, where a value is made that the
+/// response needs, and no other.
 #[inline]
 pub(crate) fn tell<'m>(
     styles: Styles,
-    policies: &Bytes,
+    policies: &Ready,
     standings: impl IntoIterator<Item = Member<'m>>,
-    mut add: impl FnMut(Name, Bytes, Merge),
+    mut add: impl FnMut(Name, Text<'_>, Merge),
 ) {
     let Styles { draft, legacy } = styles;
     let (mut list, mut closest) = (List::new(), None::<Member<'_>>);
@@ -176,56 +186,20 @@ pub(crate) fn tell<'m>(
         }
     }
     if draft {
-        add(Name::RateLimitPolicy, policies.clone(), Merge::Append);
+        add(Name::RateLimitPolicy, Text::Ready(policies), Merge::Append);
     }
     if !list.is_empty() {
-        add(Name::RateLimit, Bytes::copy_from_slice(list.as_bytes()), Merge::Append);
+        add(Name::RateLimit, Text::Written(&list), Merge::Append);
     }
     if let Some(closest) = closest {
-        for (name, value) in LEGACY.into_iter().zip(closest.legacy()) {
-            add(name, value, Merge::Keep);
+        for (name, number) in LEGACY.into_iter().zip(closest.legacy()) {
+            add(name, Text::Number(number), Merge::Keep);
         }
     }
 }
-
-/// A number's digits, which most of the time need no memory.
-pub(crate) fn number(number: u64) -> Bytes {
-    match usize::try_from(number) {
-        Ok(small) if small < SMALL => {
-            let digits = if small < 10 {
-                1
-            } else if small < 100 {
-                2
-            } else {
-                3
-            };
-            Bytes::from_static(&DIGITS[small][3 - digits..])
-        }
-        _ => Bytes::copy_from_slice(itoa::Buffer::new().format(number).as_bytes()),
-    }
-}
-
-/// Numbers below this have three digits at most.
-const SMALL: usize = 1_000;
-
-/// Theirs, with zeros in front.
-static DIGITS: [[u8; 3]; SMALL] = {
-    let mut all = [[b'0'; 3]; SMALL];
-    let mut number = 1;
-    while number < SMALL {
-        let [hundreds, tens, ones] = all[number - 1];
-        all[number] = match (tens, ones) {
-            (b'9', b'9') => [hundreds + 1, b'0', b'0'],
-            (_, b'9') => [hundreds, tens + 1, b'0'],
-            _ => [hundreds, tens, ones + 1],
-        };
-        number += 1;
-    }
-    all
-};
 
 /// What a gate has written is text.
-fn text(value: &Bytes) -> &str {
+pub(crate) fn text(value: &Bytes) -> &str {
     str::from_utf8(value).unwrap_or_default()
 }
 
@@ -258,16 +232,9 @@ mod tests {
         assert_eq!(retry_after(Nanos::from_millis(998), resolution), 2);
     }
 
-    #[test]
-    fn numbers_are_as_formatted() {
-        for told in (0..2_000).chain([u64::from(u32::MAX), u64::MAX]) {
-            assert_eq!(number(told), told.to_string());
-        }
-    }
-
     fn list<const N: usize>(members: [Member<'_>; N]) -> String {
         let (styles, mut fields) = (Styles { draft: true, legacy: false }, Fields::default());
-        tell(styles, &Bytes::new(), members, |name, value, _| fields.set(name, value));
+        tell(styles, &Ready::new(String::new()), members, |name, value, _| fields.set(name, value));
         fields.rate_limit().to_owned()
     }
 
@@ -286,8 +253,8 @@ mod tests {
             let all = list([member(), member(), member(), member()]);
             assert_eq!(all, [&*expected; MOST_POLICIES].join(", "));
             let reset = more_in.map_or(0, |wait| wait.0.div_ceil(1_000_000_000)).to_string();
-            let legacy = member().legacy();
-            assert_eq!([0, 1, 2].map(|at| text(&legacy[at])), ["4294967295", &remaining.to_string(), &reset]);
+            let legacy = member().legacy().map(|number| number.to_string());
+            assert_eq!(legacy, ["4294967295", &remaining.to_string(), &reset]);
         }
     }
 }

@@ -27,7 +27,7 @@ pin_project! {
             #[pin]
             future: F,
             permit: Option<Permit>,
-            settle: fn(Option<Permit>, F::Output) -> R,
+            settle: Settle<F::Output, R>,
         },
         Answered {
             #[pin]
@@ -40,6 +40,13 @@ pin_project! {
     }
 }
 
+/// An adapter's function that settles a request when its response `O` is there, and makes of it the `R` that is sent.
+///
+/// It is called with whatever polling the application comes to, so that no response is moved on its way there: of
+/// [`Poll::Pending`] it makes the same and leaves the permit where it is, of a response another, for which it takes the permit.
+/// There is none if the request was not counted.
+pub type Settle<O, R> = fn(&mut Option<Permit>, Poll<O>) -> Poll<R>;
+
 struct Waiting<F: Future, R, W> {
     pending: Pending,
     kept: Option<W>,
@@ -48,7 +55,7 @@ struct Waiting<F: Future, R, W> {
 
 impl<F: Future, R, W> ResponseFuture<F, R, W> {
     /// Of a request that goes on: the application's, settled by a function of the adapter.
-    pub fn passed(future: F, permit: Option<Permit>, settle: fn(Option<Permit>, F::Output) -> R) -> Self {
+    pub fn passed(future: F, permit: Option<Permit>, settle: Settle<F::Output, R>) -> Self {
         Self { kind: Kind::Passed { future, permit, settle } }
     }
 
@@ -72,11 +79,7 @@ impl<F: Future, R, W> Future for ResponseFuture<F, R, W> {
         let mut kind = self.project().kind;
         loop {
             let resumed = match kind.as_mut().project() {
-                KindProjection::Passed { future, permit, settle } => {
-                    let result = ready!(future.poll(cx));
-                    // Taken, since a request is settled once and no longer under way.
-                    return Poll::Ready(settle(permit.take(), result));
-                }
+                KindProjection::Passed { future, permit, settle } => return settle(permit, future.poll(cx)),
                 KindProjection::Answered { answer } => return answer.poll(cx),
                 KindProjection::Waiting { waiting } => ready!(waiting.resumed(cx)),
             };

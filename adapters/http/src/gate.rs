@@ -2,7 +2,6 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use arc_swap::ArcSwap;
 use tollgate::{
     BoxedInFlight, BoxedLimiter, BoxedPenalty, Credentials, Keyer, Origin, Origins, Presented, Quota,
 };
@@ -17,6 +16,7 @@ use crate::mode::{Mode, ModeCell};
 use crate::name::FieldName;
 use crate::notices::Notices;
 use crate::request::RequestFields;
+use crate::seldom::Seldom;
 use crate::shared::SharedBudgets;
 use crate::source::Source;
 use crate::terms::Plan;
@@ -44,7 +44,7 @@ pub struct Gate {
     pub(crate) classes: Vec<Tier>,
     /// Where the policies' budgets and then those of the classes are, if other nodes share them.
     pub(crate) shared: Option<Arc<dyn SharedBudgets>>,
-    pub(crate) texts: ArcSwap<Texts>,
+    pub(crate) texts: Seldom<Texts>,
     /// Held while a quota is changed.
     pub(crate) changing: Mutex<()>,
     pub(crate) in_flight: Option<BoxedInFlight>,
@@ -128,10 +128,11 @@ impl Gate {
     ///
     /// # Security
     /// See [`Origins::origin`].
+    #[inline]
     pub fn origin(&self, peer: IpAddr, fields: &(impl RequestFields + ?Sized)) -> Origin {
         match &self.source_field {
             Some(name) => self.origins.origin(peer, fields.named(name)),
-            None => self.origins.origin(peer, []),
+            None => Origin::peer(peer).at(self.origins.prefixes()),
         }
     }
 

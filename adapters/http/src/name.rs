@@ -9,16 +9,22 @@ pub trait Types {
     /// The type of names.
     type Name: for<'a> TryFrom<&'a [u8]>;
     /// The type of values.
-    type Value;
+    ///
+    /// One that many responses have is kept and cloned for each, whichever thread it is of.
+    type Value: Clone + Send + Sync + 'static;
     /// A name that gates write.
     #[doc(hidden)]
     fn name(name: Name) -> Self::Name;
-    /// A value, without a copy, if it can be sent.
+    /// A value of these bytes, without a copy, if it can be sent. It depends on nothing but the bytes.
     fn value(value: Bytes) -> Option<Self::Value>;
+    /// The same of a copy.
+    fn copied(value: &[u8]) -> Option<Self::Value> {
+        Self::value(Bytes::copy_from_slice(value))
+    }
 }
 
 /// `types!(Sent: HeaderName, HeaderValue)` makes a type `Sent` with [`Types`] of these two, which are one version's of the
-/// crate `http`. The names that gates write are made by the compiler, and no value is copied.
+/// crate `http`. The names that gates write are made by the compiler.
 #[macro_export]
 macro_rules! types {
     ($visibility:vis $types:ident: $name:ty, $value:ty) => {
@@ -54,6 +60,11 @@ macro_rules! types {
             #[inline]
             fn value(value: $crate::Bytes) -> Option<$value> {
                 <$value>::from_maybe_shared(value).ok()
+            }
+
+            #[inline]
+            fn copied(value: &[u8]) -> Option<$value> {
+                <$value>::from_bytes(value).ok()
             }
         }
     };
@@ -110,6 +121,12 @@ pub enum Name {
 }
 
 impl Name {
+    /// Whether it tells where a caller stands.
+    pub(crate) fn is_of_fields(self) -> bool {
+        use Name::{Limit, RateLimit, RateLimitPolicy, Remaining, Reset};
+        matches!(self, RateLimitPolicy | RateLimit | Limit | Remaining | Reset)
+    }
+
     #[doc(hidden)]
     pub const fn as_str(self) -> &'static str {
         NAMES[self as usize]

@@ -48,7 +48,7 @@ pub(crate) struct Unknown {
     pub(crate) limits: Asked,
     pub(crate) cost: u32,
     /// What counts the request as under way.
-    pub(crate) entered: Option<Receipt>,
+    pub(crate) entered: Option<Box<Receipt>>,
 }
 
 /// The limits that a request must keep, by their numbers, and the keys by which they know the caller.

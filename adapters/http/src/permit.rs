@@ -10,6 +10,7 @@ use crate::settled::Settled;
 /// A request that was counted and passes, until its response is known.
 ///
 /// Dropping it ends the request: it is no longer under way, and stays charged.
+// Three words, since it is moved through a request's futures.
 #[derive(Debug)]
 #[must_use = "a permit that is dropped at once ends the request before it began"]
 pub struct Permit {
@@ -39,7 +40,7 @@ impl Permit {
     pub fn settle(self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
         let gate = self.under_way.gate();
         let refunds = gate.settle_decision(&self.decision, status, inner);
-        gate.fields_of(&self.decision, &refunds)
+        gate.fields_of(&self.decision, refunds)
     }
 
     /// The same, where the fields are told later.
@@ -56,12 +57,12 @@ impl Permit {
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     gate: Arc<Gate>,
-    /// `None` if the gate counts no requests under way, or not this one.
-    entered: Option<Receipt>,
+    /// `None` if the gate counts no requests under way, or not this one. In a box, since most gates count none.
+    entered: Option<Box<Receipt>>,
 }
 
 impl UnderWay {
-    pub(crate) const fn new(gate: Arc<Gate>, entered: Option<Receipt>) -> Self {
+    pub(crate) const fn new(gate: Arc<Gate>, entered: Option<Box<Receipt>>) -> Self {
         Self { gate, entered }
     }
 
@@ -70,9 +71,10 @@ impl UnderWay {
     }
 
     /// The request is no longer under way.
+    #[inline]
     pub(crate) fn end(&mut self) {
-        if let (Some(in_flight), Some(receipt)) = (&self.gate.in_flight, self.entered.take()) {
-            in_flight.release(receipt);
+        if let Some(receipt) = self.entered.take() {
+            self.gate.leave(*receipt);
         }
     }
 }

@@ -1,19 +1,21 @@
 //! What a gate's responses say.
 
-use std::iter;
-use std::sync::LazyLock;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
 
-use bytes::Bytes;
 use tollgate::{Nanos, Reason};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, tell_refused};
 use crate::decision::{By, Decision, NoPeer, Outcome};
 use crate::fields::{Fields, Member, Merge, tell};
 use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
 use crate::name::{FieldName, Name};
+use crate::refunds::Refunds;
+use crate::reply::Reply;
 use crate::request::RequestFields;
+use crate::text::Text;
 use crate::tier::IN_FLIGHT;
 
 impl Gate {
@@ -24,11 +26,11 @@ impl Gate {
     /// A caller is told where it stands alone with budgets that nobody shares with it: a network's or everybody's would tell
     /// it what others do. That such a policy is there, and that it refuses, is no secret.
     pub fn fields(&self, decision: &Decision) -> Option<Fields> {
-        self.fields_of(decision, &[])
+        self.fields_of(decision, Refunds::default())
     }
 
     /// The same, where what the policies have charged may have been given back.
-    pub(crate) fn fields_of(&self, decision: &Decision, refunds: &[bool]) -> Option<Fields> {
+    pub(crate) fn fields_of(&self, decision: &Decision, refunds: Refunds) -> Option<Fields> {
         let mut fields = Fields::default();
         self.tell(decision, refunds, |name, value, _| fields.set(name, value))?;
         Some(fields)
@@ -39,8 +41,8 @@ impl Gate {
     pub(crate) fn tell(
         &self,
         decision: &Decision,
-        refunds: &[bool],
-        add: impl FnMut(Name, Bytes, Merge),
+        refunds: Refunds,
+        add: impl FnMut(Name, Text<'_>, Merge),
     ) -> Option<()> {
         let is_wanted = self.styles.draft || self.styles.legacy;
         if decision.0.gate != self.id || !is_wanted {
@@ -52,11 +54,10 @@ impl Gate {
         match &decision.0.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => None,
             Outcome::Admitted(standings) => {
-                let refunds = refunds.iter().copied().chain(iter::repeat(false));
                 let own =
-                    chosen.zip(standings.iter()).zip(refunds).filter(|((tier, _), _)| tier.is_of_callers());
-                let members = own.map(|((tier, standing), is_refunded)| {
-                    let refund = if is_refunded { standing.receipt.cost() } else { 0 };
+                    chosen.zip(standings.iter()).enumerate().filter(|(_, (tier, _))| tier.is_of_callers());
+                let members = own.map(|(place, (tier, standing))| {
+                    let refund = if refunds.has(place) { standing.receipt.cost() } else { 0 };
                     let remaining = standing.remaining.saturating_add(refund).min(standing.limit);
                     let more_in = tier.more_in(standing, decision.0.now);
                     Member {
@@ -86,6 +87,39 @@ impl Gate {
 
     /// The response to answer with, if the request does not pass. The request's own fields say whether it is of gRPC.
     pub fn refusal(&self, decision: &Decision, fields: &(impl RequestFields + ?Sized)) -> Option<Answer> {
+        if decision.passes() || decision.0.gate != self.id {
+            return None;
+        }
+        let is_grpc = is_of_grpc(fields);
+        self.responded(decision, is_grpc).or_else(|| Answer::refused(self, decision, is_grpc))
+    }
+
+    /// What the gate's responder makes of a refusal, if there is one. Clients of gRPC read none but ours.
+    fn responded(&self, decision: &Decision, is_grpc: bool) -> Option<Answer> {
+        let respond = self.responder.as_ref().filter(|_| !is_grpc)?;
+        Some(respond(Answer::refused(self, decision, is_grpc)?, decision))
+    }
+
+    /// The same response, not yet written; or the decision again, if the request passes.
+    pub(crate) fn reply(
+        self: &Arc<Self>,
+        decision: Decision,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Result<Reply, Decision> {
+        if decision.passes() {
+            return Err(decision);
+        }
+        let is_grpc = is_of_grpc(fields);
+        Ok(Reply::refusal(self, self.responded(&decision, is_grpc), decision, is_grpc))
+    }
+
+    /// Gives each field of the refusal that a decision is answered with to `add`; its status and its body.
+    pub(crate) fn tell_refusal(
+        &self,
+        decision: &Decision,
+        is_grpc: bool,
+        mut add: impl FnMut(Name, Text<'_>, Merge),
+    ) -> Option<(u16, Cow<'static, str>)> {
         let refusal = decision.refusal().filter(|_| decision.0.gate == self.id)?;
         let Outcome::Refused { by, .. } = decision.0.outcome else { return None };
         let texts = self.texts.load();
@@ -99,12 +133,11 @@ impl Gate {
                 (&*self.chosen(decision.0.class).nth(by)?.name, texts.used_up.get(index).map(String::as_str))
             }
         };
-        let is_grpc = fields.named(&CONTENT_TYPE).next().is_some_and(is_of_grpc);
-        let answer = Answer::refused(policy, used_up, refusal, self.fields(decision), self.wording, is_grpc);
-        Some(match &self.responder {
-            Some(respond) if !is_grpc => respond(answer, decision),
-            _ => answer,
-        })
+        self.tell(decision, Refunds::default(), &mut add);
+        let wording = self.wording;
+        Some(tell_refused(policy, used_up, refusal, wording, is_grpc, |name, value| {
+            add(name, value, Merge::Keep);
+        }))
     }
 
     /// The response to a request that must be counted and whose peer is not known. The log says so at most once a minute,
@@ -139,7 +172,10 @@ impl Gate {
 
 static CONTENT_TYPE: LazyLock<FieldName> = LazyLock::new(|| FieldName::new("content-type"));
 
-fn is_of_grpc(content_type: &[u8]) -> bool {
+/// Whether a request is of gRPC.
+fn is_of_grpc(fields: &(impl RequestFields + ?Sized)) -> bool {
     const GRPC: &[u8] = b"application/grpc";
-    content_type.get(..GRPC.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(GRPC))
+    let content_type = fields.named(&CONTENT_TYPE).next();
+    let kind = content_type.and_then(|content_type| content_type.get(..GRPC.len()));
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(GRPC))
 }

@@ -1,10 +1,10 @@
 use std::cell::{Cell, OnceCell};
 
-use crate::control::Refunds;
 use crate::decision::Decision;
 use crate::fields::Merge;
-use crate::name::{Types, known};
+use crate::name::Types;
 use crate::permit::Permit;
+use crate::refunds::Refunds;
 
 /// A request that is settled with its response, which is to be told where the caller stands.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ impl Settled {
     #[inline]
     pub fn write<T: Types>(&self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Option<Decision> {
         let Permit { decision, under_way } = &self.permit;
-        under_way.gate().tell(decision, &self.refunds, |name, value, merge| {
-            known::<T>(name, value, |name, value| add(name, value, merge));
+        under_way.gate().tell(decision, self.refunds, |name, value, merge| {
+            value.give::<T>(name, |name, value| add(name, value, merge));
         });
         self.is_told.then(|| decision.clone())
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tollgate::{
     Account, BoxedLimiter, BuildError, GlobalLimiter, Key, Keyer, Limit, Nanos, Origin, Prefixes, Presented,
     Quota, Reason, Receipt, Refusal, Standing, Verdict,
@@ -11,6 +10,7 @@ use tollgate::{
 
 use crate::error::GateError;
 use crate::policy::{self, Policy};
+use crate::text::Ready;
 use crate::upkeep::Upkeep;
 
 /// A policy with its budgets.
@@ -120,6 +120,7 @@ impl Tier {
     }
 
     /// Decides by the budgets that are here; nothing passes by others.
+    #[inline]
     pub(crate) fn check(&self, key: Key, presented: Presented, now: Nanos, cost: u32) -> Verdict {
         match &self.budgets {
             Budgets::Kept(kept) => kept.limiter().check_n(key, presented, now, cost),
@@ -204,7 +205,7 @@ pub(crate) struct Texts {
     /// Of the gate's policies and then of its classes.
     pub(crate) quotas: Vec<Quota>,
     /// `RateLimit-Policy` for the gate's own quota and for each class.
-    pub(crate) lists: Vec<Bytes>,
+    pub(crate) lists: Vec<Ready>,
     /// What a refusal says of each of the quotas.
     pub(crate) used_up: Vec<String>,
 }
@@ -219,7 +220,7 @@ impl Texts {
         let of = |first: String| {
             let all: Vec<_> =
                 std::iter::once(first).chain(further.clone()).chain(under_way.clone()).collect();
-            Bytes::from(all.join(", "))
+            Ready::new(all.join(", "))
         };
         let lists = first.first().cloned().into_iter().chain(members).map(of).collect();
         let used_up = quotas.iter().copied().map(used_up).collect();

@@ -110,11 +110,11 @@ impl Watching {
         &self,
         gate: &Gate,
         decision: &Parts,
-        caller: Caller,
+        caller: impl FnOnce() -> Caller,
         presented: Presented,
         fields: &(impl RequestFields + ?Sized),
     ) {
-        let sighting = match &decision.outcome {
+        let (caller, sighting) = match &decision.outcome {
             Outcome::Admitted(standings) if standings.iter().any(Standing::is_near_limit) => {
                 // What others have used up says nothing of this one.
                 let mut own = gate
@@ -124,9 +124,13 @@ impl Watching {
                 if !own.any(|(_, standing)| standing.is_near_limit()) {
                     return;
                 }
-                Sighting::near(caller.key, decision.now)
+                let caller = caller();
+                (caller, Sighting::near(caller.key, decision.now))
             }
-            Outcome::Refused { .. } => Sighting::refused(caller.key, decision.now),
+            Outcome::Refused { .. } => {
+                let caller = caller();
+                (caller, Sighting::refused(caller.key, decision.now))
+            }
             Outcome::Admitted(_) | Outcome::Exempt(_) | Outcome::Uncounted => return,
         };
         self.record(gate, sighting, decision, caller, presented, fields);

@@ -12,22 +12,35 @@ pin_project! {
     #[derive(Clone, Debug)]
     pub struct ResponseBody<B> {
         #[pin]
-        passed: Option<B>,
-        // What is sent if nothing has passed.
-        answer: Full<Bytes>,
+        kind: Kind<B>,
+    }
+}
+
+pin_project! {
+    #[project = KindProjection]
+    #[derive(Clone, Debug)]
+    enum Kind<B> {
+        Passed {
+            #[pin]
+            body: B,
+        },
+        Answer {
+            #[pin]
+            body: Full<Bytes>,
+        },
     }
 }
 
 impl<B> ResponseBody<B> {
     pub(crate) fn passed(body: B) -> Self {
-        Self { passed: Some(body), answer: Full::default() }
+        Self { kind: Kind::Passed { body } }
     }
 }
 
 /// The gate's own.
 impl<B> From<Bytes> for ResponseBody<B> {
     fn from(answer: Bytes) -> Self {
-        Self { passed: None, answer: answer.into() }
+        Self { kind: Kind::Answer { body: answer.into() } }
     }
 }
 
@@ -39,18 +52,23 @@ impl<B: Body<Data = Bytes>> Body for ResponseBody<B> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let this = self.project();
-        match this.passed.as_pin_mut() {
-            Some(body) => body.poll_frame(cx),
-            None => Pin::new(this.answer).poll_frame(cx).map_err(|never| match never {}),
+        match self.project().kind.project() {
+            KindProjection::Passed { body } => body.poll_frame(cx),
+            KindProjection::Answer { body } => body.poll_frame(cx).map_err(|never| match never {}),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.passed.as_ref().map_or_else(|| self.answer.is_end_stream(), B::is_end_stream)
+        match &self.kind {
+            Kind::Passed { body } => body.is_end_stream(),
+            Kind::Answer { body } => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.passed.as_ref().map_or_else(|| self.answer.size_hint(), B::size_hint)
+        match &self.kind {
+            Kind::Passed { body } => body.size_hint(),
+            Kind::Answer { body } => body.size_hint(),
+        }
     }
 }

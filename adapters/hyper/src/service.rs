@@ -1,4 +1,5 @@
 use std::net::IpAddr;
+use std::task::Poll;
 
 use hyper::service::Service;
 use hyper::{Request, Response};
@@ -37,10 +38,10 @@ where
 }
 
 fn settled<R, E>(
-    permit: Option<Permit>,
-    result: Result<Response<R>, E>,
-) -> Result<Response<ResponseBody<R>>, E> {
-    settle(permit, result).map(|response| response.map(ResponseBody::passed))
+    permit: &mut Option<Permit>,
+    polled: Poll<Result<Response<R>, E>>,
+) -> Poll<Result<Response<ResponseBody<R>>, E>> {
+    settle(permit, polled).map_ok(|response| response.map(ResponseBody::passed))
 }
 
 /// How the peer's address gets to a gate.

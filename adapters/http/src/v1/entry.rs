@@ -58,12 +58,6 @@ fn prepared<B, R: From<Bytes>>(gate: &Gate, entry: checkpoint::Entry, request: &
             }
             Entry::Passes(permit)
         }
-        checkpoint::Entry::Answered { answer, decision } => {
-            let mut response = to_response(answer, request.method());
-            if let Some(decision) = decision {
-                response.extensions_mut().insert(decision);
-            }
-            Entry::Answered(response)
-        }
+        checkpoint::Entry::Answered(reply) => Entry::Answered(to_response(reply, request.method())),
     }
 }

@@ -1,9 +1,8 @@
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::future::ResponseFuture;
+use crate::future::{ResponseFuture, Settle};
 use crate::pending::{Heard, Pending};
-use crate::permit::Permit;
 use crate::v1::entry::{Entry, finish};
 
 /// What is kept of a request that waits for a store: itself, and the service that it goes on to.
@@ -11,10 +10,8 @@ pub struct Kept<S, B, F: Future, O> {
     service: S,
     request: Request<B>,
     call: fn(S, Request<B>) -> F,
-    settle: Settle<F, O>,
+    settle: Settle<F::Output, O>,
 }
-
-type Settle<F, O> = fn(Option<Permit>, <F as Future>::Output) -> O;
 
 /// The response to a request that came to a checkpoint and may have to wait.
 pub type Responding<S, B, F, O> = ResponseFuture<F, O, Kept<S, B, F, O>>;
@@ -26,7 +23,7 @@ pub fn later<S, B, R: From<Bytes>, F: Future, E>(
     service: S,
     request: Request<B>,
     call: fn(S, Request<B>) -> F,
-    settle: Settle<F, Result<Response<R>, E>>,
+    settle: Settle<F::Output, Result<Response<R>, E>>,
 ) -> Responding<S, B, F, Result<Response<R>, E>> {
     ResponseFuture::waiting(pending, Kept { service, request, call, settle }, resume)
 }

@@ -2,21 +2,26 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, Entry, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
-use crate::answer::Answer;
 use crate::fields::Merge;
+use crate::reply::{Reply, Written};
 
-/// A gate's answer as a response to a request of this method.
-pub(crate) fn to_response<R: From<Bytes>>(answer: Answer, method: &Method) -> Response<R> {
-    let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut headers = HeaderMap::with_capacity(answer.most_fields());
-    let mut body = answer.write::<Sent>(|name, value, merge| add(&mut headers, name, value, merge));
+/// What a gate answers as a response to a request of this method, with a refusal's decision for whoever is further outside.
+pub(crate) fn to_response<R: From<Bytes>>(reply: impl Into<Reply>, method: &Method) -> Response<R> {
+    let reply = reply.into();
+    let mut headers = HeaderMap::with_capacity(reply.most_fields());
+    let Written { status, mut body, decision } =
+        reply.write::<Sent>(|name, value, merge| add(&mut headers, name, value, merge));
     // Over HTTP/2, hyper would send a body with the response to HEAD, too.
     if method == Method::HEAD {
         headers.entry(CONTENT_LENGTH).or_insert_with(|| body.len().into());
         body = Bytes::new();
     }
     let mut response = Response::new(R::from(body));
-    (*response.status_mut(), *response.headers_mut()) = (status, headers);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = headers;
+    if let Some(decision) = decision {
+        response.extensions_mut().insert(decision);
+    }
     response
 }
 

@@ -113,7 +113,7 @@ impl Gate {
     }
 
     fn held(&self) -> impl Iterator<Item = Held> {
-        let quotas = self.texts.load_full().quotas.clone();
+        let quotas = self.texts.load().quotas.clone();
         let policies = self.tiers.iter().chain(&self.classes).zip(quotas).map(|(tier, quota)| Held {
             name: tier.name.clone(),
             limit: quota.limit(),

@@ -3,9 +3,12 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tollgate_http::{Clock, Gate, ManualClock, Merge, Nanos, Overflow, Quota, RefusalBody};
+use tollgate_http::{
+    Checkpoint, Clock, Entry, Gate, GateBuilder, ManualClock, Merge, Name, Nanos, Overflow, Quota,
+    RefusalBody, RequestFields, Types, Written,
+};
 
-use crate::support::{FORGED, SECRET, decide, field, five, lines, passes};
+use crate::support::{FORGED, PEER, SECRET, decide, field, five, lines, passes};
 
 #[test]
 fn admitted_requests_are_told_where_they_stand() {
@@ -42,6 +45,98 @@ fn refusals_say_when_to_come_back() {
     assert_eq!(body["violated-policies"], serde_json::json!(["default"]));
     assert_eq!(body["detail"], "The limit of 5 requests in 60 s is used up. Try again in 40 s.");
     assert!(body["title"].is_string());
+}
+
+const GRPC: [(&str, &str); 1] = [("content-type", "application/grpc")];
+
+#[test]
+fn refusals_have_their_fields_in_this_order() {
+    let gate = five().0.legacy_fields(true).build().unwrap();
+    assert_eq!(passes(&gate, [], 10), 5);
+    let told = |fields: &[(&str, &str)]| -> Vec<(String, Merge)> {
+        let answer = gate.refusal(&decide(&gate, []), fields).unwrap();
+        answer.fields().map(|field| (field.name.to_owned(), field.merge)).collect()
+    };
+    let standing = [
+        ("ratelimit-policy", Merge::Append),
+        ("ratelimit", Merge::Append),
+        ("x-ratelimit-limit", Merge::Keep),
+        ("x-ratelimit-remaining", Merge::Keep),
+        ("x-ratelimit-reset", Merge::Keep),
+    ];
+    let keep = |name| (name, Merge::Keep);
+    let own = ["content-type", "retry-after", "cache-control"].map(keep);
+    let owned = |fields: &[(&str, Merge)]| -> Vec<(String, Merge)> {
+        fields.iter().map(|&(name, merge)| (name.to_owned(), merge)).collect()
+    };
+    assert_eq!(told(&[]), owned(&[&standing[..], &own].concat()));
+    let own =
+        ["content-type", "grpc-status", "grpc-message", "grpc-retry-pushback-ms", "cache-control"].map(keep);
+    assert_eq!(told(&GRPC), owned(&[&standing[..], &own].concat()));
+}
+
+/// An adapter that writes text.
+struct Plain;
+
+impl Types for Plain {
+    type Name = Vec<u8>;
+    type Value = String;
+
+    fn name(name: Name) -> Vec<u8> {
+        name.as_str().into()
+    }
+
+    fn value(value: bytes::Bytes) -> Option<String> {
+        String::from_utf8(value.into()).ok()
+    }
+}
+
+/// A status, names with values and how they are merged, a body.
+type Said = (u16, Vec<(String, String, Merge)>, String);
+
+/// A refused request's answer, as an adapter writes it and as `Gate::refusal` has it.
+fn both(gate: GateBuilder, fields: &(impl RequestFields + ?Sized)) -> [Said; 2] {
+    let checkpoint = Checkpoint::<()>::limits(gate.build().unwrap());
+    let gate = checkpoint.gate();
+    let decision = loop {
+        let decision = gate.decide(Some(PEER), fields).unwrap();
+        if !decision.passes() {
+            break decision;
+        }
+    };
+    let answer = gate.refusal(&decision, fields).unwrap();
+    let told = answer.fields().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
+    let told = (answer.status(), told.collect(), answer.body().to_owned());
+    let mut written = Vec::new();
+    let Ok(Entry::Answered(reply)) = checkpoint.enter(|(), terms| terms, Some(PEER), None, fields, "") else {
+        panic!("the request is refused")
+    };
+    assert!(reply.decision().is_some_and(|decision| !decision.passes()));
+    let Written { status, body, decision } = reply
+        .write::<Plain>(|name, value, merge| written.push((String::from_utf8(name).unwrap(), value, merge)));
+    assert!(decision.is_some_and(|decision| !decision.passes()));
+    [(status, written, String::from_utf8(body.into()).unwrap()), told]
+}
+
+#[test]
+fn what_is_written_at_once_is_what_an_answer_says() {
+    let clock = ManualClock::new();
+    let gates: [fn(GateBuilder) -> GateBuilder; 6] = [
+        |gate| gate,
+        |gate| gate.legacy_fields(true),
+        |gate| gate.rate_limit_fields(false),
+        |gate| gate.refusal_body(RefusalBody::PlainText),
+        |gate| gate.penalty(1, Duration::from_mins(1), Duration::from_hours(1)),
+        |gate| gate.responder(|answer, _| answer.with_status(503).with_field("x-ours", "1")),
+    ];
+    for with in gates {
+        for fields in [&[][..], &GRPC] {
+            let gate = Gate::builder(Quota::per_minute(5)).clock(Clock::Manual(clock.clone()));
+            let [written, told] = both(with(gate), fields);
+            assert_eq!(written, told);
+            assert!(written.1.iter().any(|(name, ..)| name == "cache-control"), "{written:?}");
+        }
+    }
 }
 
 // Abuse 30: Retry-After 0 for waits below one second.

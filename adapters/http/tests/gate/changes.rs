@@ -158,6 +158,35 @@ fn requests_under_way_are_limited_and_released() {
     }
 }
 
+// Its fields may be told much later, as those of an error's response.
+#[test]
+fn what_is_settled_is_not_under_way_while_its_fields_are_told() {
+    let gate = shared(five().0.in_flight(1));
+    let settled = permit(&gate).settle_with(200, None);
+    let second = permit(&gate);
+    // Nor is it released twice.
+    drop(settled);
+    assert!(admit(&gate).1.is_none());
+    drop(second);
+    assert!(admit(&gate).1.is_some());
+}
+
+// The refused request is released at once, in whatever mode.
+#[test]
+fn whom_a_policy_would_refuse_is_not_under_way() {
+    let (gate, clock) = five();
+    let gate = shared(gate.in_flight(1).mode(Mode::Shadow));
+    for _ in 0..5 {
+        assert!(!permit(&gate).decision().is_over_limit());
+    }
+    let over = permit(&gate);
+    assert!(over.decision().is_over_limit());
+    clock.advance(Duration::from_mins(1));
+    assert!(!permit(&gate).decision().is_over_limit());
+    drop(over);
+    assert!(!permit(&gate).decision().is_over_limit());
+}
+
 #[test]
 fn in_shadow_mode_what_would_be_refused_is_not_under_way() {
     let gate = shared(five().0.in_flight(1).mode(Mode::Shadow));

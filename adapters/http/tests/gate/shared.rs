@@ -7,11 +7,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tollgate_http::{
-    AllVerdict, Basis, ChangeError, Gate, GateBuilder, GateError, Key, Keyer, Mode, Nanos, Policy, Quota,
-    Reason, Refusal, SharedAnswer, SharedBudgets, SharedPolicy, SharedStore, SharedVerdict, Standing,
+    AllVerdict, Basis, ChangeError, Decision, Gate, GateBuilder, GateError, Key, Keyer, Mode, Nanos, Policy,
+    Quota, Reason, Refusal, SharedAnswer, SharedBudgets, SharedPolicy, SharedStore, SharedVerdict, Standing,
+    Verdict,
 };
 
-use crate::support::{PEER, SECRET, five, lines};
+use crate::support::{PEER, SECRET, field, five, lines};
 
 /// A store that says what it is told to say.
 #[derive(Clone, Default)]
@@ -145,14 +146,38 @@ fn who_can_t_wait_is_refused_and_never_let_in() {
         let gate = Arc::new(shared(&store).mode(mode).in_flight(1).build().unwrap());
         for _ in 0..2 {
             let decision = gate.decide(Some(PEER), &()).unwrap();
-            assert!(decision.is_over_limit() && decision.passes() == passes);
+            assert!(is_unreachable(&decision) && decision.passes() == passes);
+            // Nor is it under way, or it would be refused for that.
             let (decision, permit) = gate.terms().admit(Some(PEER), &()).unwrap();
-            assert!(decision.is_over_limit() && permit.is_some() == passes);
+            assert!(is_unreachable(&decision) && permit.is_some() == passes);
         }
         assert_eq!(store.asked(), []);
         let own = gate.decide(None, &lines(&gate, [SECRET])[..]).unwrap();
         assert_eq!(own.identity().service(), Some("edge"));
         assert_eq!(gate.limiter().counts().exempt, 1);
+    }
+}
+
+fn is_unreachable(decision: &Decision) -> bool {
+    matches!(decision.verdict(), Some(Verdict::Refused(refusal)) if refusal.reason == Reason::Unreachable)
+}
+
+// Neither let in nor answered without words.
+#[test]
+fn a_store_that_names_no_policy_of_the_gate_refuses_by_the_last() {
+    for (by, policy) in [(0, "default"), (1, "all"), (2, "all"), (usize::MAX, "all")] {
+        let store = Store::default();
+        let gate = shared(&store).policy(Policy::new("all", Quota::per_minute(9)).for_everyone());
+        let gate = Arc::new(gate.build().unwrap());
+        store.answers(AllVerdict::Refused {
+            by,
+            refusal: Refusal::new(5, Nanos::from_secs(60), Reason::OverLimit),
+        });
+        let decision = now(gate.decide_shared(Some(PEER), &())).unwrap().unwrap();
+        let answer = gate.refusal(&decision, &()).unwrap();
+        assert_eq!(answer.status(), 429);
+        assert_eq!(field(&answer, "ratelimit"), format!(r#""{policy}";r=0;t=60"#));
+        assert!(answer.body().contains(&format!(r#""violated-policies":["{policy}"]"#)), "{}", answer.body());
     }
 }
 
