@@ -5,6 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::HttpMessage;
+use actix_web::dev::{Service, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{HeaderName, HeaderValue};
 use axum::Router;
 use axum::routing::get;
 use http::{Request, Response};
@@ -12,6 +15,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use tollgate_axum::{Gate, GateBuilder, GateError, Nanos, Quota};
 
+use crate::floor::{self, FIELDS};
 use crate::subjects::address;
 
 /// What is answered.
@@ -67,6 +71,32 @@ pub fn axum() -> Router {
 #[expect(clippy::unused_async, reason = "hyper's services answer with futures")]
 pub async fn hyper<B>(_: Request<B>) -> Result<Response<Full<Bytes>>, Infallible> {
     Ok(Response::new(Full::new(Bytes::from_static(ANSWER.as_bytes()))))
+}
+
+/// [`Floor::Decides`](crate::floor::Floor::Decides) with actix-web, for `App::wrap_fn`.
+///
+/// # Errors
+/// If the application fails.
+pub fn actix_web_least<S, B>(
+    request: ServiceRequest,
+    service: &S,
+) -> impl Future<Output = Result<ServiceResponse<B>, actix_web::Error>> + use<S, B>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = actix_web::Error>,
+{
+    let standing = floor::decided(request.peer_addr().map_or_else(|| address(1), |peer| peer.ip()));
+    request.extensions_mut().insert(standing);
+    let answering = service.call(request);
+    async move {
+        let mut response = answering.await?;
+        let headers = response.headers_mut();
+        let (name, value) = FIELDS[0];
+        headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        if let Some(Ok(value)) = standing.map(|standing| HeaderValue::from_bytes(&floor::told(standing))) {
+            headers.append(const { HeaderName::from_static("ratelimit") }, value);
+        }
+        Ok(response)
+    }
 }
 
 /// The application with actix-web.

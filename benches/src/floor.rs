@@ -1,21 +1,32 @@
 //! The least that a limiter's layer can cost: one that decides nothing, adds fields that are ready, and refuses with an answer
-//! that is.
+//! that is; and one that decides by the core alone and tells both sides.
 
 use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use axum::extract::ConnectInfo;
 use http::header::{HeaderName, HeaderValue};
 use http::{Request, Response, StatusCode};
 use hyper::body::Bytes;
+use rustix::time::{ClockId, clock_gettime};
+use tollgate::{Limiter, Nanos, Presented, Quota, Standing, Verdict};
 use tower_layer::Layer;
 use tower_service::Service;
+
+use crate::subjects::{KEYER, address};
 
 /// What becomes of every request.
 #[derive(Clone, Copy)]
 pub enum Floor {
     /// Its response gets so many of the fields that a gate writes.
     Passes(usize),
+    /// The core decides by the peer's address and the coarse clock, the application finds in the request's extensions where
+    /// the caller stands, and the response gets two fields, of which one says so. There are no credentials, no policies,
+    /// no trusted proxies, no settling with the response's status and no list of the throttled: whatever tells as much costs
+    /// no less.
+    Decides,
     /// It is answered with a refusal of as many fields and bytes as a gate's.
     Refused,
 }
@@ -32,6 +43,47 @@ impl Floor {
     pub fn wrap<S>(self, inner: S) -> Floored<S> {
         Floored { inner, floor: self }
     }
+
+    fn before<B, F>(self, mut request: Request<B>, call: impl FnOnce(Request<B>) -> F) -> Answering<F> {
+        let mut standing = None;
+        let fields = match self {
+            Self::Passes(fields) => fields,
+            Self::Refused => FIELDS.len(),
+            Self::Decides => {
+                // With hyper alone one caller is as good as another.
+                let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+                standing = decided(peer.unwrap_or_else(|| address(1)));
+                request.extensions_mut().insert(standing);
+                1
+            }
+        };
+        let inner = if matches!(self, Self::Refused) { None } else { Some(call(request)) };
+        Answering { inner, fields, standing }
+    }
+}
+
+/// Where a caller stands after a request of its own, as the core says.
+pub fn decided(peer: IpAddr) -> Option<Standing> {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    let now = Nanos::from_secs(part(now.tv_sec)).saturating_add(Nanos(part(now.tv_nsec)));
+    match LIMITER.check(KEYER.address(peer), Presented::Absent, now) {
+        Verdict::Admitted(standing) => Some(standing),
+        Verdict::Refused(_) | Verdict::Exempt(_) => None,
+    }
+}
+
+/// Nobody is refused here.
+static LIMITER: Limiter<2048> = Limiter::new(Quota::per_minute(4_000_000));
+
+/// `"default";r=299;t=60`.
+pub fn told(standing: Standing) -> Vec<u8> {
+    let (mut number, mut value) = (itoa::Buffer::new(), Vec::with_capacity(32));
+    value.extend_from_slice(b"\"default\";r=");
+    value.extend_from_slice(number.format(standing.remaining).as_bytes());
+    value.extend_from_slice(b";t=");
+    value.extend_from_slice(number.format(standing.resets_in.0.div_ceil(1_000_000_000)).as_bytes());
+    value
 }
 
 impl<S> Layer<S> for Floor {
@@ -56,10 +108,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        match self.floor {
-            Floor::Passes(fields) => Answering { inner: Some(self.inner.call(request)), fields },
-            Floor::Refused => Answering { inner: None, fields: FIELDS.len() },
-        }
+        self.floor.before(request, |request| self.inner.call(request))
     }
 }
 
@@ -73,10 +122,7 @@ where
     type Future = Answering<S::Future>;
 
     fn call(&self, request: Request<B>) -> Self::Future {
-        match self.floor {
-            Floor::Passes(fields) => Answering { inner: Some(self.inner.call(request)), fields },
-            Floor::Refused => Answering { inner: None, fields: FIELDS.len() },
-        }
+        self.floor.before(request, |request| self.inner.call(request))
     }
 }
 
@@ -86,6 +132,7 @@ pin_project_lite::pin_project! {
         #[pin]
         inner: Option<F>,
         fields: usize,
+        standing: Option<Standing>,
     }
 }
 
@@ -101,6 +148,11 @@ impl<F: Future<Output = Result<Response<R>, E>>, R: From<Bytes>, E> Future for A
         Poll::Ready(result.map(|mut response| {
             for (name, value) in READY.iter().take(*this.fields) {
                 response.headers_mut().append(name, value.clone());
+            }
+            if let Some(standing) = *this.standing
+                && let Ok(value) = HeaderValue::from_bytes(&told(standing))
+            {
+                response.headers_mut().append(const { HeaderName::from_static("ratelimit") }, value);
             }
             response
         }))

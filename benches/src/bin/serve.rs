@@ -1,5 +1,6 @@
 //! The application behind a real socket, for a load generator on the same machine: `serve axum`, or `serve axum --gate`
-//! with ours before it, or `--floor` with the least that a layer can be which adds two fields. One thread serves. `ci/wrk` starts them.
+//! with ours before it, `--floor` with the least that a layer can be which adds two fields, `--least` with the least that a limiter
+//! can be. One thread serves. `ci/wrk` starts them.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
@@ -27,6 +28,9 @@ struct Arguments {
     /// With a layer before the application that adds two ready fields, and decides nothing.
     #[arg(long, conflicts_with = "gate")]
     floor: bool,
+    /// With a layer before the application that decides by the core and does nothing else.
+    #[arg(long, conflicts_with_all = ["gate", "floor"])]
+    least: bool,
     /// Where to listen; port 0 is any that is free, and the first line of output says which.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -42,20 +46,18 @@ enum Framework {
 /// What is before the application.
 enum Before {
     Nothing,
-    Floor,
+    Floor(Floor),
     Gate(Arc<Gate>),
 }
 
-/// The layer that adds two ready fields.
-const FLOOR: Floor = Floor::Passes(2);
-
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    // So much that one address is admitted all the time.
-    let quota = Quota::new(4_000_000, tollgate_axum::Nanos::from_secs(10));
+    // So much that one address is admitted under load for half a minute, and not so fast that the precise clock is read.
+    let quota = Quota::per_minute(4_000_000);
     let before = match arguments {
         Arguments { gate: true, .. } => Before::Gate(Gate::builder(quota).build()?.into()),
-        Arguments { floor: true, .. } => Before::Floor,
+        Arguments { floor: true, .. } => Before::Floor(Floor::Passes(2)),
+        Arguments { least: true, .. } => Before::Floor(Floor::Decides),
         _ => Before::Nothing,
     };
     let listener = TcpListener::bind(arguments.listen)?;
@@ -79,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn serve_axum(listener: tokio::net::TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
     let app = match before {
         Before::Nothing => apps::axum(),
-        Before::Floor => apps::axum().layer(FLOOR),
+        Before::Floor(floor) => apps::axum().layer(floor),
         Before::Gate(gate) => apps::axum().layer(tollgate_axum::TollgateLayer::new(gate)),
     };
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
@@ -94,7 +96,7 @@ async fn serve_hyper(listener: tokio::net::TcpListener, before: Before) -> Resul
         let (io, service) = (TokioIo::new(stream), service_fn(apps::hyper));
         match &before {
             Before::Nothing => drop(tokio::spawn(server.serve_connection(io, service))),
-            Before::Floor => drop(tokio::spawn(server.serve_connection(io, FLOOR.wrap(service)))),
+            Before::Floor(floor) => drop(tokio::spawn(server.serve_connection(io, floor.wrap(service)))),
             Before::Gate(gate) => {
                 let service = Tollgate::new(Arc::clone(gate)).wrap(service, Some(peer.ip()));
                 tokio::spawn(server.serve_connection(io, service));
@@ -104,11 +106,15 @@ async fn serve_hyper(listener: tokio::net::TcpListener, before: Before) -> Resul
 }
 
 fn serve_actix_web(listener: TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
-    // The application's type depends on what is before it, so there are three servers.
+    // The application's type depends on what is before it, so there are four servers.
     let app = || App::new().route("/", web::get().to(apps::actix_web));
     let served = match before {
         Before::Nothing => HttpServer::new(app).workers(1).listen(listener)?.run(),
-        Before::Floor => {
+        Before::Floor(Floor::Decides) => {
+            let served = move || app().wrap_fn(apps::actix_web_least);
+            HttpServer::new(served).workers(1).listen(listener)?.run()
+        }
+        Before::Floor(_) => {
             let [one, other, ..] = FIELDS;
             let fields = move || DefaultHeaders::new().add(one).add(other);
             HttpServer::new(move || app().wrap(fields())).workers(1).listen(listener)?.run()

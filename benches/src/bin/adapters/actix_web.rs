@@ -5,10 +5,12 @@ use actix_extensible_rate_limit::backend::SimpleInputFunctionBuilder;
 use actix_extensible_rate_limit::backend::memory::InMemoryBackend;
 use actix_web::body::MessageBody;
 use actix_web::dev::{Service, ServiceResponse};
+use actix_web::middleware::DefaultHeaders;
 use actix_web::rt::System;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, web};
 use benches::apps::{self, SECRET, WINDOW, gate, gate_with_all_fields, peer};
+use benches::floor::FIELDS;
 use benches::rounds::{Contestant, timed};
 use tollgate_actix_web::Tollgate;
 
@@ -38,6 +40,13 @@ async fn contest(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         ("bare", round(bare, request, requests, work, 200)),
         ("tollgate, all fields", of(ours(gate_with_all_fields(limit)?).await, work.status())),
     ];
+    if work == Work::Admitted {
+        let [one, other, ..] = FIELDS;
+        let fields = init_service(app().wrap(DefaultHeaders::new().add(one).add(other))).await;
+        let least = init_service(app().wrap_fn(apps::actix_web_least)).await;
+        contestants.push(("one that adds two ready fields", round(fields, request, requests, work, 200)));
+        contestants.push(("the least limiter", round(least, request, requests, work, 200)));
+    }
     if work != Work::Exempt {
         let default = ours(gate(limit).build()?.into()).await;
         let no_fields = ours(gate(limit).rate_limit_fields(false).build()?.into()).await;

@@ -107,6 +107,7 @@ impl Work {
                 ("a layer that does nothing", Floor::Passes(0)),
                 ("one that adds two ready fields", Floor::Passes(2)),
                 ("one that adds five ready fields", Floor::Passes(5)),
+                ("the least limiter", Floor::Decides),
             ],
             Self::Refused => vec![("a layer with a ready refusal", Floor::Refused)],
             Self::Exempt => vec![("a layer that does nothing", Floor::Passes(0))],
