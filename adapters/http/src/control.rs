@@ -85,6 +85,7 @@ impl Gate {
         if is_free { self.refund(decision) } else { Refunds::default() }
     }
 
+    /// Gives back what a decision has charged, policy by policy.
     #[inline(never)]
     fn refund(&self, decision: &Decision) -> Refunds {
         if let Some(shared) = &self.shared {

@@ -166,8 +166,7 @@ fn push(list: &mut List, text: &str) {
     debug_assert!(pushed.is_ok(), "{text} does not fit");
 }
 
-/// Tells each field of a gate with these policies to `add`, where a value is made that the
-/// response needs, and no other.
+/// Tells each field of a gate with these policies to `add`, where a value is made that the response needs, and no other.
 #[inline]
 pub(crate) fn tell<'m>(
     styles: Styles,

@@ -114,7 +114,7 @@ impl Watching {
         presented: Presented,
         fields: &(impl RequestFields + ?Sized),
     ) {
-        let (caller, sighting) = match &decision.outcome {
+        let sighting: fn(Key, Nanos) -> Sighting = match &decision.outcome {
             Outcome::Admitted(standings) if standings.iter().any(Standing::is_near_limit) => {
                 // What others have used up says nothing of this one.
                 let mut own = gate
@@ -124,16 +124,13 @@ impl Watching {
                 if !own.any(|(_, standing)| standing.is_near_limit()) {
                     return;
                 }
-                let caller = caller();
-                (caller, Sighting::near(caller.key, decision.now))
+                Sighting::near
             }
-            Outcome::Refused { .. } => {
-                let caller = caller();
-                (caller, Sighting::refused(caller.key, decision.now))
-            }
+            Outcome::Refused { .. } => Sighting::refused,
             Outcome::Admitted(_) | Outcome::Exempt(_) | Outcome::Uncounted => return,
         };
-        self.record(gate, sighting, decision, caller, presented, fields);
+        let caller = caller();
+        self.record(gate, sighting(caller.key, decision.now), decision, caller, presented, fields);
     }
 
     #[cold]
