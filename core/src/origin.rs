@@ -53,9 +53,12 @@ pub use source::Source;
 /// assert_eq!(Origin::peer("::ffff:203.0.113.7".parse()?).to_string(), "203.0.113.7/32");
 /// # Ok::<(), core::net::AddrParseError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Origin {
-    address: IpAddr,
+    /// The address as a number: that of an [`IpAddr`] begins at an odd place, and whoever copies and reads it waits for memory.
+    high: u64,
+    low: u64,
+    is_v6: bool,
     /// Within what [`Prefixes`] allow.
     prefix: u8,
 }
@@ -66,8 +69,13 @@ impl Origin {
     /// # Security
     /// Behind a proxy the peer is the proxy, and all its callers are one: see `Origins`, with the feature `alloc`.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
     pub const fn peer(peer: IpAddr) -> Self {
-        Self { address: canonical(peer), prefix: 0 }.at(Prefixes::DEFAULT)
+        let (bits, is_v6) = match canonical(peer) {
+            IpAddr::V4(v4) => (v4.to_bits() as u128, false),
+            IpAddr::V6(v6) => (v6.to_bits(), true),
+        };
+        Self { high: (bits >> 64) as u64, low: bits as u64, is_v6, prefix: 0 }.at(Prefixes::DEFAULT)
     }
 
     /// The same caller as part of a smaller or larger network, so that one request can be held to several limits:
@@ -83,30 +91,33 @@ impl Origin {
     #[inline]
     #[must_use]
     pub const fn at(self, prefixes: Prefixes) -> Self {
-        let prefix = match self.address {
-            IpAddr::V4(_) => prefixes.v4(),
-            IpAddr::V6(_) => prefixes.v6(),
-        };
-        Self { address: self.address, prefix }
+        let prefix = if self.is_v6 { prefixes.v6() } else { prefixes.v4() };
+        Self { prefix, ..self }
     }
 
     /// The caller's address, canonical, every bit of it.
+    #[inline]
     pub const fn address(&self) -> IpAddr {
-        self.address
+        self.first_of(128)
     }
 
     /// The first address of the network that shares this caller's budget.
     #[inline]
     pub const fn network(&self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(v4) => {
-                let host = u32::MAX.unbounded_shr(self.prefix as u32);
-                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & !host))
-            }
-            IpAddr::V6(v6) => {
-                let host = u128::MAX.unbounded_shr(self.prefix as u32);
-                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !host))
-            }
+        self.first_of(self.prefix)
+    }
+
+    /// The first address that begins with so many bits of this one.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 address has 32 bits")]
+    const fn first_of(self, prefix: u8) -> IpAddr {
+        if self.is_v6 {
+            let bits = (self.high as u128) << 64 | self.low as u128;
+            let host = u128::MAX.unbounded_shr(prefix as u32);
+            IpAddr::V6(Ipv6Addr::from_bits(bits & !host))
+        } else {
+            let host = u32::MAX.unbounded_shr(prefix as u32);
+            IpAddr::V4(Ipv4Addr::from_bits(self.low as u32 & !host))
         }
     }
 
@@ -135,6 +146,13 @@ const fn from_nat64(v6: Ipv6Addr) -> IpAddr {
             }
         }
         _ => IpAddr::V6(v6),
+    }
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, prefix) = (self.address(), self.prefix);
+        write!(f, "Origin({address} of /{prefix})")
     }
 }
 

@@ -1,11 +1,11 @@
-use std::{borrow::Borrow, future::Ready, future::ready, rc::Rc, sync::Arc, task::Poll};
+use std::{cell::RefCell, future::Ready, future::ready, rc::Rc, sync::Arc, task::Poll};
 
 use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderMap, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
-use tollgate_http::{Checkpoint, Decision, Entry, Gate, Heard, Merge, Permit, Reply};
-use tollgate_http::{Responding, Settled, Terms, Written, types};
+use tollgate_http::{Checkpoint, Entry, Gate, Heard, Merge, Permit, Reply};
+use tollgate_http::{Responding, Terms, Written, types};
 
 use crate::request::{Head, prepare};
 
@@ -26,7 +26,6 @@ pub struct Middleware<const GUARDS: bool, S = ()> {
 
 type TermsOf = dyn for<'g> Fn(&Head<'_>, Terms<'g>) -> Terms<'g> + Send + Sync;
 type Outcome<B> = Result<ServiceResponse<B>, Error>;
-type Inside<'d> = Option<&'d Decision>;
 types!(Sent: HeaderName, HeaderValue);
 
 impl<const GUARDS: bool> Middleware<GUARDS> {
@@ -104,25 +103,25 @@ pub(crate) fn to_response(reply: impl Into<Reply>) -> HttpResponse {
 }
 
 /// Settles a request with its response, which is told what it comes to. An error's is made later, if at all.
-fn settle<B>(permit: &mut Option<Permit>, polled: Poll<Outcome<B>>) -> Poll<Outcome<EitherBody<B>>> {
-    let polled = polled.map_ok(|mut told| {
-        tell(told.response_mut(), |status, inside| Some(permit.take()?.settle_with(status, inside)));
-        told.map_into_left_body()
-    });
-    polled.map_err(|mut error| {
-        if let Some(settling) = permit.take().map(Permit::settling) {
-            error.add_response_mapper(move |mut response| {
-                tell(&mut response, |status, inside| settling.settle(status, inside));
-                response
-            });
+fn settle<B>(permit: &mut Option<Permit>, mut polled: Poll<Outcome<B>>) -> Poll<Outcome<EitherBody<B>>> {
+    match &mut polled {
+        Poll::Pending => {}
+        Poll::Ready(Ok(told)) => permit.iter_mut().for_each(|permit| tell(told.response_mut(), permit)),
+        Poll::Ready(Err(error)) => {
+            if let Some(permit) = permit.take().map(RefCell::new) {
+                error.add_response_mapper(move |mut response| {
+                    tell(&mut response, &mut permit.borrow_mut());
+                    response
+                });
+            }
         }
-        error
-    })
+    }
+    polled.map_ok(ServiceResponse::map_into_left_body)
 }
 
-fn tell<B, S: Borrow<Settled>>(to: &mut HttpResponse<B>, by: impl FnOnce(u16, Inside<'_>) -> Option<S>) {
-    let Some(settled) = by(to.status().as_u16(), to.extensions().get()) else { return };
-    let over = settled.borrow().write::<Sent>(adding(to.headers_mut()));
+fn tell<B>(to: &mut HttpResponse<B>, permit: &mut Permit) {
+    let settled = permit.settle_with(to.status().as_u16(), to.extensions().get());
+    let over = settled.write::<Sent>(adding(to.headers_mut()));
     over.map(|over| to.extensions_mut().insert(over));
 }
 

@@ -24,6 +24,7 @@ use crate::seldom::Seldom;
 use crate::shared::{self, SharedStore};
 use crate::source::Source;
 use crate::tier::{IN_FLIGHT, Texts, Tier};
+use crate::tiers::Tiers;
 use crate::upkeep::Upkeep;
 use crate::watching::{Addresses, Settings, Watching};
 
@@ -429,33 +430,31 @@ impl GateBuilder {
         }
         let overflow = self.first.overflow;
         let quota = self.first.quota;
-        let policies = iter::once(self.first).chain(self.further);
-        let all: Vec<_> = policies.clone().chain(self.classes.iter().cloned()).collect();
+        let all: Vec<_> =
+            iter::once(&self.first).chain(&self.further).chain(&self.classes).cloned().collect();
         let quotas = all.iter().map(|policy| policy.quota).collect();
         let tier = |policy| Tier::new(policy, self.capacity, prefixes, self.shared.is_some());
-        let tiers = policies.map(tier).collect::<Result<Vec<_>, _>>()?;
-        let classes = self
-            .classes
-            .into_iter()
-            .map(|class| tier(class.overflow(overflow)))
-            .collect::<Result<Vec<_>, _>>()?;
-        all_differ(tiers.iter().chain(&classes).map(|tier| &*tier.name).chain([IN_FLIGHT]))?;
-        if tiers.first().is_none_or(Tier::is_of_everyone) {
+        let first = tier(self.first)?;
+        let further = self.further.into_iter().map(tier).collect::<Result<_, _>>()?;
+        let classes = self.classes.into_iter().map(|class| tier(class.overflow(overflow)));
+        let tiers = Tiers { first, further, classes: classes.collect::<Result<_, _>>()? };
+        all_differ(tiers.all().map(|tier| &*tier.name).chain([IN_FLIGHT]))?;
+        if tiers.first.is_of_everyone() {
             return Err(GateError::FirstForEveryone);
         }
         let shared =
             self.shared.as_ref().map(|store| shared::budgets(&**store, &all, self.capacity)).transpose()?;
         let keyer = shared::keyer(self.shared.as_deref(), self.keyer)?;
-        let first = match tiers.first().and_then(Tier::kept) {
+        let table = match tiers.first.kept() {
             Some(kept) => Arc::clone(kept),
             None => counting(quota)?,
         };
-        let windows = tiers.iter().chain(&classes).map(Tier::enforced_window);
+        let windows = tiers.all().map(Tier::enforced_window);
         let longest_window = windows.max().unwrap_or(Nanos::ZERO);
-        let texts = Texts::new(quotas, &tiers, &classes, self.in_flight);
-        let enforced = tiers.iter().chain(&classes).map(Tier::enforced_window);
+        let texts = Texts::new(quotas, &tiers, self.in_flight);
+        let enforced = tiers.all().map(Tier::enforced_window);
         let ticker = Ticker::new(self.clock.suited_to(texts.quotas.iter().copied().zip(enforced)));
-        for tier in tiers.iter().chain(&classes) {
+        for tier in tiers.all() {
             tier.begin(ticker.now());
         }
         let in_flight = self.in_flight.map(|most| BoxedInFlight::with_capacity(most, self.capacity));
@@ -468,12 +467,14 @@ impl GateBuilder {
             penalty.rest(ticker.now());
         }
         let services = self.counted.services.iter().map(|name| ServiceName::new(name)).collect();
-        let instruments = Instruments::new(self.counted, tiers.iter().chain(&classes));
+        let instruments = Instruments::new(self.counted, tiers.all());
+        let has_one_table =
+            tiers.further.is_empty() && shared.is_none() && in_flight.is_none() && penalty.is_none();
         Ok(Gate {
+            has_one_table,
             instruments,
-            first,
+            table,
             tiers,
-            classes,
             shared,
             texts: Seldom::new(texts),
             changing: Mutex::new(()),

@@ -8,7 +8,6 @@ use crate::decision::Decision;
 use crate::gate::Gate;
 use crate::mode::Mode;
 use crate::policy::MOST_POLICIES;
-use crate::refunds::Refunds;
 use crate::shared::SharedBudgets;
 use crate::tier::{Texts, Tier};
 
@@ -54,8 +53,7 @@ impl Gate {
     /// the same, its window of a similar length and its limit of as many binary digits. See
     /// [`RateLimiter::set_quota`](tollgate::RateLimiter::set_quota).
     pub fn set_quota(&self, name: &str, quota: Quota) -> Result<(), ChangeError> {
-        let mut tiers = self.tiers.iter().chain(&self.classes);
-        let Some((index, tier)) = tiers.by_ref().enumerate().find(|(_, tier)| tier.name == name) else {
+        let Some((index, tier)) = self.tiers.all().enumerate().find(|(_, tier)| tier.name == name) else {
             return Err(ChangeError::NoSuchPolicy { name: name.into() });
         };
         let here = if self.shared.is_some() { ChangeError::Shared } else { ChangeError::ForEveryone };
@@ -67,42 +65,43 @@ impl Gate {
         if let Some(place) = quotas.get_mut(index) {
             *place = quota;
         }
-        self.texts.store(Texts::new(quotas, &self.tiers, &self.classes, self.most_in_flight));
+        self.texts.store(Texts::new(quotas, &self.tiers, self.most_in_flight));
         Ok(())
     }
 
-    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle). What was given back.
+    /// Settles a decision of this gate's; see [`Permit::settle`](crate::Permit::settle).
     #[inline]
-    pub(crate) fn settle_decision(
-        &self,
-        decision: &Decision,
-        status: u16,
-        inner: Option<&Decision>,
-    ) -> Refunds {
+    pub(crate) fn settle_decision(&self, decision: &Decision, status: u16, inner: Option<&Decision>) {
         let is_refused_inside = inner.is_some_and(|inner| inner.0.gate != self.id && !inner.passes());
         let is_free = self.refunds_inner_refusals && is_refused_inside
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
-        if is_free { self.refund(decision) } else { Refunds::default() }
+        if is_free {
+            self.refund(decision);
+        } else {
+            decision.0.refunds.settle([]);
+        }
     }
 
     /// Gives back what a decision has charged, policy by policy.
     #[inline(never)]
-    fn refund(&self, decision: &Decision) -> Refunds {
+    fn refund(&self, decision: &Decision) {
         if let Some(shared) = &self.shared {
-            return self.refund_shared(&**shared, decision);
+            self.refund_shared(&**shared, decision);
+            return;
         }
         let now = self.ticker.now();
         let refund = |(tier, standing): (&Tier, &Standing)| tier.refund(standing.receipt, now);
-        self.chosen(decision.0.class).zip(decision.standings()).map(refund).collect()
+        let refunded = self.tiers.chosen(decision.0.class).zip(decision.standings()).map(refund);
+        decision.0.refunds.settle(refunded);
     }
 
     /// Gives back what a store has charged; which of it counts as given back, since nobody waits to hear.
     #[cold]
-    fn refund_shared(&self, shared: &dyn SharedBudgets, decision: &Decision) -> Refunds {
+    fn refund_shared(&self, shared: &dyn SharedBudgets, decision: &Decision) {
         let standings = decision.standings();
         let limits: heapless::Vec<usize, MOST_POLICIES> =
-            self.chosen_numbers(decision.0.class).take(standings.len()).collect();
+            self.tiers.numbers(decision.0.class).take(standings.len()).collect();
         shared.refund(&limits, standings, self.ticker.now());
-        standings.iter().map(|standing| standing.receipt.cost() > 0).collect()
+        decision.0.refunds.settle(standings.iter().map(|standing| standing.receipt.cost() > 0));
     }
 }

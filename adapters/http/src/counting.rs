@@ -1,5 +1,6 @@
 //! By whom a request is counted, and what that comes to.
 
+use std::iter;
 use std::sync::Arc;
 
 use tollgate::{
@@ -18,7 +19,16 @@ use crate::tier::Tier;
 pub(crate) struct Keys {
     /// In all scopes: for penalties and requests under way.
     pub(crate) caller: Key,
-    policies: heapless::Vec<Key, MOST_POLICIES>,
+    /// By the first policy.
+    first: Key,
+    /// By those beside it.
+    further: heapless::Vec<Key, { MOST_POLICIES - 1 }>,
+}
+
+impl Keys {
+    fn iter(&self) -> impl Iterator<Item = Key> {
+        iter::once(self.first).chain(self.further.iter().copied())
+    }
 }
 
 /// What is known of a request that was counted. Either has what counts it as under way, if it is.
@@ -35,16 +45,16 @@ impl Gate {
     pub(crate) fn keys(&self, origin: Option<&Origin>, plan: &Plan) -> Option<Keys> {
         let key = |tier: &Tier| tier.key(&self.keyer, origin, plan.caller);
         // Those of classes are the same.
-        let caller = key(self.tiers.first()?)?;
+        let caller = key(&self.tiers.first)?;
         let first = plan.scope.map_or(caller, |scope| {
             self.keyer.parts(&[&scope.fingerprint().to_le_bytes(), &caller.fingerprint().to_le_bytes()])
         });
-        let mut policies = heapless::Vec::from_array([first]);
-        for tier in self.tiers.iter().skip(1) {
+        let mut further = heapless::Vec::new();
+        for tier in &self.tiers.further {
             // There is room for each policy.
-            policies.push(key(tier)?).ok()?;
+            further.push(key(tier)?).ok()?;
         }
-        Some(Keys { caller, policies })
+        Some(Keys { caller, first, further })
     }
 
     /// Counts a request, and writes into the decision what becomes of it, if that is known.
@@ -58,9 +68,7 @@ impl Gate {
         in_flight: Option<&BoxedInFlight>,
     ) -> Counted<'_> {
         let now = decision.now;
-        for tier in self.chosen(decision.class) {
-            tier.see_to_it(now);
-        }
+        self.tiers.chosen(decision.class).for_each(|tier| tier.see_to_it(now));
         if let Some(penalty) = &self.penalty {
             drop(penalty.see_to_it(now));
             if let Some(out) = penalty.limiter().out(keys.caller, now) {
@@ -103,16 +111,16 @@ impl Gate {
 
     #[inline]
     fn charge(&self, decision: &Parts, keys: &Keys, presented: Presented, cost: u32) -> Outcome {
-        let (now, mut chosen) = (decision.now, self.chosen(decision.class));
-        if let (&[key], Some(only)) = (&keys.policies[..], chosen.next()) {
-            match only.check(key, presented, now, cost) {
+        let now = decision.now;
+        if self.tiers.further.is_empty() {
+            match self.tiers.first(decision.class).check(keys.first, presented, now, cost) {
                 Verdict::Exempt(service) => Outcome::Exempt(service),
                 Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing])),
                 Verdict::Refused(refusal) => self.refused(decision, keys, 0, refusal, cost),
             }
         } else {
-            let limits = self.chosen(decision.class).zip(&keys.policies);
-            let limits = limits.filter_map(|(tier, key)| Some((tier.limit()?, *key)));
+            let limits = self.tiers.chosen(decision.class).zip(keys.iter());
+            let limits = limits.filter_map(|(tier, key)| Some((tier.limit()?, key)));
             let limits: heapless::Vec<(&dyn Limit, Key), MOST_POLICIES> = limits.collect();
             match check_list(&limits, presented, now, cost) {
                 AllVerdict::Exempt(service) => Outcome::Exempt(service),
@@ -130,7 +138,7 @@ impl Gate {
         if let (Outcome::Refused { by: By::Policy(by), refusal, .. }, Some(penalty)) =
             (&decision.outcome, &self.penalty)
             && refusal.reason == Reason::OverLimit
-            && self.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers)
+            && self.tiers.chosen(decision.class).nth(*by).is_some_and(Tier::is_of_callers)
             && let Some(out) = penalty.limiter().strike(keys.caller, decision.now)
         {
             decision.outcome = self.out(decision, out);
@@ -139,13 +147,13 @@ impl Gate {
 
     /// What a store is asked about a request.
     pub(crate) fn asked(&self, class: Option<u8>, keys: &Keys) -> Asked {
-        self.chosen_numbers(class).zip(keys.policies.iter().copied()).collect()
+        self.tiers.numbers(class).zip(keys.iter()).collect()
     }
 
     fn refused(&self, decision: &Parts, keys: &Keys, by: usize, refusal: Refusal, cost: u32) -> Outcome {
-        let mut policies = self.chosen(decision.class).zip(&keys.policies);
+        let mut policies = self.tiers.chosen(decision.class).zip(keys.iter());
         let remaining = match policies.nth(by) {
-            Some((tier, key)) if cost > 1 => tier.remaining(*key, decision.now),
+            Some((tier, key)) if cost > 1 => tier.remaining(key, decision.now),
             _ => 0,
         };
         Outcome::Refused { by: By::Policy(by), refusal, remaining }
@@ -153,7 +161,7 @@ impl Gate {
 
     /// The refusal of a caller that is out, in terms of its own limit.
     fn out(&self, decision: &Parts, mut out: Refusal) -> Outcome {
-        out.limit = self.chosen(decision.class).next().map_or(out.limit, Tier::most);
+        out.limit = self.tiers.first(decision.class).most();
         Outcome::Refused { by: By::Policy(0), refusal: out, remaining: 0 }
     }
 
@@ -166,7 +174,7 @@ impl Gate {
                 several => Standings::Several(Box::from(several)),
             }),
             AllVerdict::Refused { by, refusal } => {
-                let by = By::Policy(by.min(self.tiers.len().saturating_sub(1)));
+                let by = By::Policy(by.min(self.tiers.further.len()));
                 // What remains the store does not say.
                 Outcome::Refused { by, refusal, remaining: 0 }
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tollgate::{Nanos, Origin, Refusal, Service, Standing, Verdict};
 
 use crate::mode::Mode;
+use crate::refunds::Refunds;
 
 /// What a gate decided about one request: who calls, from where, and what the limit says.
 ///
@@ -28,6 +29,7 @@ pub(crate) struct Parts {
     pub(crate) now: Nanos,
     pub(crate) mode: Mode,
     pub(crate) lacks_peer: bool,
+    pub(crate) refunds: Refunds,
 }
 
 /// What became of a request.

@@ -12,10 +12,10 @@ use crate::mode::Mode;
 use crate::notices::tell_without_waiting;
 use crate::pending::{Pending, Unknown};
 use crate::permit::{Permit, UnderWay};
+use crate::refunds::Refunds;
 use crate::request::RequestFields;
 use crate::shared::SharedVerdict;
 use crate::terms::Plan;
-use crate::tier::Tier;
 use crate::watching::Caller;
 
 /// What examining a request comes to.
@@ -94,6 +94,7 @@ impl Gate {
     }
 
     /// Looks at a request, and counts it if this node can.
+    #[inline]
     pub(crate) fn examine(
         &self,
         plan: &Plan,
@@ -101,7 +102,26 @@ impl Gate {
         fields: &(impl RequestFields + ?Sized),
         is_entering: bool,
     ) -> Result<Examined, NoPeer> {
-        let presented = self.verify(fields);
+        let (presented, mode) = (self.verify(fields), self.mode.load());
+        match peer {
+            Some(peer) if self.is_straight(plan, presented, mode) => {
+                Ok(Examined::Decided(self.decide_straight(presented, mode, peer, fields), None))
+            }
+            _ => self.examine_all(plan, presented, mode, peer, fields, is_entering),
+        }
+    }
+
+    /// The same for any gate and any request.
+    #[inline(never)]
+    pub(crate) fn examine_all(
+        &self,
+        plan: &Plan,
+        presented: Presented,
+        mode: Mode,
+        peer: Option<IpAddr>,
+        fields: &(impl RequestFields + ?Sized),
+        is_entering: bool,
+    ) -> Result<Examined, NoPeer> {
         let mut decision = Parts {
             gate: self.id,
             identity: self.identity(presented),
@@ -109,8 +129,9 @@ impl Gate {
             outcome: Outcome::Uncounted,
             class: plan.class,
             now: self.ticker.now(),
-            mode: self.mode.load(),
+            mode,
             lacks_peer: false,
+            refunds: Refunds::none(),
         };
         let mut entered = None;
         match presented {
@@ -149,11 +170,12 @@ impl Gate {
     }
 
     #[inline]
-    fn done(&self, decision: Parts) -> Decision {
+    pub(crate) fn done(&self, decision: Parts) -> Decision {
+        let decision = Decision(Arc::new(decision));
         if let Some(instruments) = &self.instruments {
-            instruments.count(self, &decision);
+            instruments.count(self, &decision.0);
         }
-        Decision(Arc::new(decision))
+        decision
     }
 
     /// Ends the examination of a request with the store's verdict.
@@ -179,7 +201,7 @@ impl Gate {
     #[inline(never)]
     fn without_waiting(&self, unknown: Unknown, fields: &(impl RequestFields + ?Sized)) -> Decision {
         tell_without_waiting();
-        let limit = self.chosen(unknown.decision.class).next().map_or(0, Tier::most);
+        let limit = self.tiers.first(unknown.decision.class).most();
         let refusal = Refusal::new(limit, SOON, Reason::Unreachable);
         self.conclude(unknown, SharedVerdict::Refused { by: 0, refusal }, fields)
     }

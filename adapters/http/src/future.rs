@@ -43,8 +43,8 @@ pin_project! {
 /// An adapter's function that settles a request when its response `O` is there, and makes of it the `R` that is sent.
 ///
 /// It is called with whatever polling the application comes to, so that no response is moved on its way there: of
-/// [`Poll::Pending`] it makes the same and leaves the permit where it is, of a response another, for which it takes the permit.
-/// There is none if the request was not counted.
+/// [`Poll::Pending`] it makes the same, and of a response another, with which it settles the permit. There is none if the
+/// request was not counted.
 pub type Settle<O, R> = fn(&mut Option<Permit>, Poll<O>) -> Poll<R>;
 
 struct Waiting<F: Future, R, W> {

@@ -20,7 +20,8 @@ use crate::seldom::Seldom;
 use crate::shared::SharedBudgets;
 use crate::source::Source;
 use crate::terms::Plan;
-use crate::tier::{Texts, Tier};
+use crate::tier::Texts;
+use crate::tiers::Tiers;
 use crate::upkeep::Upkeep;
 use crate::watching::Watching;
 
@@ -36,12 +37,9 @@ use crate::watching::Watching;
 /// The caller is the socket's peer, and no header can change that, unless a [`Source`] and whom to trust are set.
 /// Behind a proxy that is not trusted the peer is the proxy, and all its callers share one budget.
 pub struct Gate {
-    /// The policies, the builder's quota first; one at least.
-    pub(crate) tiers: Vec<Tier>,
+    pub(crate) tiers: Tiers,
     /// The table of the first; if the budgets are shared, one for nobody that counts requests of own services.
-    pub(crate) first: Arc<Upkeep<BoxedLimiter>>,
-    /// Each takes the place of the first policy for the callers of a class.
-    pub(crate) classes: Vec<Tier>,
+    pub(crate) table: Arc<Upkeep<BoxedLimiter>>,
     /// Where the policies' budgets and then those of the classes are, if other nodes share them.
     pub(crate) shared: Option<Arc<dyn SharedBudgets>>,
     pub(crate) texts: Seldom<Texts>,
@@ -71,6 +69,8 @@ pub struct Gate {
     pub(crate) strips_credential: bool,
     pub(crate) mode: ModeCell,
     pub(crate) wording: Wording,
+    /// Whether there is one policy and nothing beside it that a request must pass.
+    pub(crate) has_one_table: bool,
     /// Tells the decisions of this gate from another's.
     pub(crate) id: usize,
 }
@@ -194,31 +194,21 @@ impl Gate {
     /// The table of the builder's quota: its capacity, its counts. Of a [shared](crate::GateBuilder::shared) gate it counts
     /// requests of own services alone.
     pub fn limiter(&self) -> &BoxedLimiter {
-        self.first.limiter()
+        self.table.limiter()
     }
 
+    #[inline]
     pub(crate) fn verify(&self, fields: &(impl RequestFields + ?Sized)) -> Presented {
-        self.credentials.verify(self.field.presented(fields.named(&self.field.name)))
+        match self.field.presented(fields.named(&self.field.name)) {
+            None => Presented::Absent,
+            presented => self.credentials.verify(presented),
+        }
     }
 
     /// The class of this name.
     pub(crate) fn class(&self, name: &str) -> Option<u8> {
-        let index = self.classes.iter().position(|class| class.name == name)?;
+        let index = self.tiers.classes.iter().position(|class| class.name == name)?;
         u8::try_from(index).ok()
-    }
-
-    /// The policies that a caller of this class is held to.
-    pub(crate) fn chosen(&self, class: Option<u8>) -> impl Iterator<Item = &Tier> {
-        let class = class.and_then(|class| self.classes.get(usize::from(class)));
-        let first = class.or_else(|| self.tiers.first());
-        first.into_iter().chain(self.tiers.iter().skip(1))
-    }
-
-    /// The same by their numbers, where classes are numbered after policies.
-    pub(crate) fn chosen_numbers(&self, class: Option<u8>) -> impl Iterator<Item = usize> + use<> {
-        let policies = self.tiers.len();
-        let first = class.map(usize::from).filter(|class| *class < self.classes.len());
-        std::iter::once(first.map_or(0, |class| policies + class)).chain(1..policies)
     }
 
     pub(crate) fn identity(&self, presented: Presented) -> Identity {
@@ -237,10 +227,7 @@ impl Gate {
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate")
-            .field(
-                "policies",
-                &self.tiers.iter().chain(&self.classes).map(|tier| &tier.name).collect::<Vec<_>>(),
-            )
+            .field("policies", &self.tiers.all().map(|tier| &tier.name).collect::<Vec<_>>())
             .field("source", &self.source)
             .field("limiter", self.limiter())
             .field("credential_header", &self.credential_header())

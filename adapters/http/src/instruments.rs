@@ -145,7 +145,7 @@ mod through_metrics {
                     }
                 }
                 Outcome::Admitted(_) => {
-                    let tiers = gate.chosen_numbers(decision.class).filter_map(|index| self.tiers.get(index));
+                    let tiers = gate.tiers.numbers(decision.class).filter_map(|index| self.tiers.get(index));
                     tiers.for_each(|tier| tier.admitted.increment(1));
                 }
                 Outcome::Refused { by: By::InFlight, .. } => {
@@ -154,7 +154,7 @@ mod through_metrics {
                 }
                 Outcome::Refused { by: By::Policy(by), .. } => {
                     let tier =
-                        gate.chosen_numbers(decision.class).nth(*by).and_then(|index| self.tiers.get(index));
+                        gate.tiers.numbers(decision.class).nth(*by).and_then(|index| self.tiers.get(index));
                     let Some(tier) = tier else { return };
                     (if decision.mode == Mode::Shadow { &tier.would_refuse } else { &tier.refused })
                         .increment(1);
@@ -174,7 +174,7 @@ mod through_metrics {
                 shared.observe();
             }
             let now = self.ticker.now();
-            for (tier, of) in self.tiers.iter().chain(&self.classes).zip(&instruments.tiers) {
+            for (tier, of) in self.tiers.all().zip(&instruments.tiers) {
                 if let (Some(kept), Some(table)) = (tier.kept(), &of.table) {
                     table.observe(kept.limiter(), now);
                 }

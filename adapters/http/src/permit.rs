@@ -37,19 +37,23 @@ impl Permit {
     /// never settled, because its client went away, stays charged.
     ///
     /// [`GateBuilder::refund_inner_refusals`]: crate::GateBuilder::refund_inner_refusals
-    pub fn settle(self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
-        let gate = self.under_way.gate();
-        let refunds = gate.settle_decision(&self.decision, status, inner);
-        gate.fields_of(&self.decision, refunds)
+    pub fn settle(mut self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
+        let permit = self.settle_with(status, inner).permit;
+        permit.under_way.gate().fields(&permit.decision)
     }
 
-    /// The same, where the fields are told later.
+    /// The same, where the fields are told later. A response may be made more than once: the first is what the request comes
+    /// to, and all are told it.
+    // The permit stays where it is, since moving it would take longer than all else here.
     #[inline]
-    pub fn settle_with(mut self, status: u16, inside: Option<&Decision>) -> Settled {
-        let refunds = self.under_way.gate().settle_decision(&self.decision, status, inside);
-        self.under_way.end();
-        let is_told = self.decision.is_over_limit() && inside.is_none();
-        Settled { permit: self, refunds, is_told }
+    pub fn settle_with(&mut self, status: u16, inside: Option<&Decision>) -> Settled<'_> {
+        let Self { decision, under_way } = self;
+        if !decision.0.refunds.are_settled() {
+            under_way.gate().settle_decision(decision, status, inside);
+            under_way.end();
+        }
+        let is_told = inside.is_none() && decision.is_over_limit();
+        Settled { permit: self, is_told }
     }
 }
 

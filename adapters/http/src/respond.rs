@@ -12,7 +12,6 @@ use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
 use crate::name::{FieldName, Name};
-use crate::refunds::Refunds;
 use crate::reply::Reply;
 use crate::request::RequestFields;
 use crate::text::Text;
@@ -20,44 +19,34 @@ use crate::tier::IN_FLIGHT;
 
 impl Gate {
     /// The fields that a response to this request carries, whoever answers it; none if it was exempt or not counted, or
-    /// was decided by another gate.
+    /// was decided by another gate. What was given back when the request was [settled](crate::Permit::settle) is there again.
     ///
     /// # Security
     /// A caller is told where it stands alone with budgets that nobody shares with it: a network's or everybody's would tell
     /// it what others do. That such a policy is there, and that it refuses, is no secret.
     pub fn fields(&self, decision: &Decision) -> Option<Fields> {
-        self.fields_of(decision, Refunds::default())
-    }
-
-    /// The same, where what the policies have charged may have been given back.
-    pub(crate) fn fields_of(&self, decision: &Decision, refunds: Refunds) -> Option<Fields> {
         let mut fields = Fields::default();
-        self.tell(decision, refunds, |name, value, _| fields.set(name, value))?;
+        self.tell(decision, |name, value, _| fields.set(name, value))?;
         Some(fields)
     }
 
     /// Gives each of them to `add`.
     #[inline]
-    pub(crate) fn tell(
-        &self,
-        decision: &Decision,
-        refunds: Refunds,
-        add: impl FnMut(Name, Text<'_>, Merge),
-    ) -> Option<()> {
+    pub(crate) fn tell(&self, decision: &Decision, add: impl FnMut(Name, Text<'_>, Merge)) -> Option<()> {
         let is_wanted = self.styles.draft || self.styles.legacy;
         if decision.0.gate != self.id || !is_wanted {
             return None;
         }
         let texts = self.texts.load();
         let list = texts.lists.get(decision.0.class.map_or(0, |class| usize::from(class) + 1))?;
-        let chosen = self.chosen(decision.0.class);
+        let chosen = self.tiers.chosen(decision.0.class);
         match &decision.0.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => None,
             Outcome::Admitted(standings) => {
                 let own =
                     chosen.zip(standings.iter()).enumerate().filter(|(_, (tier, _))| tier.is_of_callers());
                 let members = own.map(|(place, (tier, standing))| {
-                    let refund = if refunds.has(place) { standing.receipt.cost() } else { 0 };
+                    let refund = if decision.0.refunds.has(place) { standing.receipt.cost() } else { 0 };
                     let remaining = standing.remaining.saturating_add(refund).min(standing.limit);
                     let more_in = tier.more_in(standing, decision.0.now);
                     Member {
@@ -126,14 +115,11 @@ impl Gate {
         let (policy, used_up) = match by {
             By::InFlight => (IN_FLIGHT, None),
             By::Policy(by) => {
-                let index = match decision.0.class {
-                    Some(class) if by == 0 => self.tiers.len() + usize::from(class),
-                    _ => by,
-                };
-                (&*self.chosen(decision.0.class).nth(by)?.name, texts.used_up.get(index).map(String::as_str))
+                let (tier, number) = self.tiers.numbered(decision.0.class).nth(by)?;
+                (&*tier.name, texts.used_up.get(number).map(String::as_str))
             }
         };
-        self.tell(decision, Refunds::default(), &mut add);
+        self.tell(decision, &mut add);
         let wording = self.wording;
         Some(tell_refused(policy, used_up, refusal, wording, is_grpc, |name, value| {
             add(name, value, Merge::Keep);

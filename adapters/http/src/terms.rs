@@ -45,6 +45,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) const ORDINARY: Self = Self { skip: false, cost: 1, caller: None, scope: None, class: None };
+
+    #[inline]
+    pub(crate) const fn is_ordinary(&self) -> bool {
+        matches!(self, Self { skip: false, cost: 1, caller: None, scope: None, class: None })
+    }
 }
 
 impl Gate {

@@ -1,5 +1,6 @@
 //! A gate's limits.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tollgate::{
 use crate::error::GateError;
 use crate::policy::{self, Policy};
 use crate::text::Ready;
+use crate::tiers::Tiers;
 use crate::upkeep::Upkeep;
 
 /// A policy with its budgets.
@@ -211,18 +213,18 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    pub(crate) fn new(quotas: Vec<Quota>, tiers: &[Tier], classes: &[Tier], in_flight: Option<u32>) -> Self {
+    pub(crate) fn new(quotas: Vec<Quota>, tiers: &Tiers, in_flight: Option<u32>) -> Self {
         let member = |(tier, quota): (&Tier, &Quota)| member(&tier.name, *quota);
-        let mut members = tiers.iter().chain(classes).zip(&quotas).map(member);
-        let first: Vec<_> = members.by_ref().take(tiers.len()).collect();
-        let further = first.iter().skip(1).cloned();
+        let mut members = tiers.all().zip(&quotas).map(member);
+        let first = members.next();
+        let further: Vec<_> = members.by_ref().take(tiers.further.len()).collect();
         let under_way = in_flight.map(|most| format!("\"{IN_FLIGHT}\";q={most};qu=\"concurrent-requests\""));
         let of = |first: String| {
             let all: Vec<_> =
-                std::iter::once(first).chain(further.clone()).chain(under_way.clone()).collect();
+                iter::once(first).chain(further.iter().cloned()).chain(under_way.clone()).collect();
             Ready::new(all.join(", "))
         };
-        let lists = first.first().cloned().into_iter().chain(members).map(of).collect();
+        let lists = first.into_iter().chain(members).map(of).collect();
         let used_up = quotas.iter().copied().map(used_up).collect();
         Self { quotas, lists, used_up }
     }

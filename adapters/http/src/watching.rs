@@ -118,6 +118,7 @@ impl Watching {
             Outcome::Admitted(standings) if standings.iter().any(Standing::is_near_limit) => {
                 // What others have used up says nothing of this one.
                 let mut own = gate
+                    .tiers
                     .chosen(decision.class)
                     .zip(standings.iter())
                     .filter(|(tier, _)| tier.is_of_callers());

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tollgate::{Origins, Source, TrustedNetwork};
+use tollgate::{Origin, Origins, Prefixes, Source, TrustedNetwork};
 
 use crate::oracle::{self, Syntax};
 
@@ -33,6 +33,14 @@ fn address() -> impl Strategy<Value = IpAddr> {
     let some =
         vec!["10.0.0.1", "10.9.8.7", "198.51.100.1", "2001:db8:ffff::2", "2001:db8::3", "::ffff:10.0.0.4"];
     prop_oneof![4 => select(some).prop_map(|text| text.parse().unwrap()), 1 => any::<IpAddr>()]
+}
+
+/// The bytes without the bits after the first `prefix`.
+fn cut<const N: usize>(mut bytes: [u8; N], prefix: u8) -> [u8; N] {
+    for bit in usize::from(prefix)..N * 8 {
+        bytes[bit / 8] &= !(0x80 >> (bit % 8));
+    }
+    bytes
 }
 
 /// Pieces from which chains, and what is almost one, are made.
@@ -140,6 +148,18 @@ proptest! {
     #[test]
     fn agrees_with_the_oracle_on_lists_of_rfc_7239(lines in chain(true), count in 1_u8..=32) {
         agrees(PROXY.parse().unwrap(), &lines, count)?;
+    }
+
+    #[test]
+    fn a_network_is_the_address_cut_bit_by_bit(peer in address(), v4 in 8_u8..=32, v6 in 32_u8..=128) {
+        let origin = Origin::peer(peer).at(Prefixes::new(v4, v6).unwrap());
+        let address = oracle::canonical(peer);
+        let (network, prefix) = match address {
+            IpAddr::V4(address) => (cut(address.octets(), v4).into(), v4),
+            IpAddr::V6(address) => (cut(address.octets(), v6).into(), v6),
+        };
+        prop_assert_eq!((origin.address(), origin.network(), origin.prefix()), (address, network, prefix));
+        prop_assert_eq!(format!("{origin:?}"), format!("Origin({address} of /{prefix})"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn settle<B, E>(
             }
         }
         Poll::Ready(Ok(response)) => {
-            let Some(permit) = permit.take() else { return polled };
+            let Some(permit) = permit else { return polled };
             let settled = permit.settle_with(response.status().as_u16(), response.extensions().get());
             let headers = response.headers_mut();
             let over = settled.write::<Sent>(|name, value, merge| add(headers, name, value, merge));

@@ -114,7 +114,7 @@ impl Gate {
 
     fn held(&self) -> impl Iterator<Item = Held> {
         let quotas = self.texts.load().quotas.clone();
-        let policies = self.tiers.iter().chain(&self.classes).zip(quotas).map(|(tier, quota)| Held {
+        let policies = self.tiers.all().zip(quotas).map(|(tier, quota)| Held {
             name: tier.name.clone(),
             limit: quota.limit(),
             window: Some(Duration::from(quota.window()).as_secs_f64()),

@@ -162,13 +162,32 @@ fn requests_under_way_are_limited_and_released() {
 #[test]
 fn what_is_settled_is_not_under_way_while_its_fields_are_told() {
     let gate = shared(five().0.in_flight(1));
-    let settled = permit(&gate).settle_with(200, None);
+    let mut first = permit(&gate);
+    drop(first.settle_with(200, None));
     let second = permit(&gate);
     // Nor is it released twice.
-    drop(settled);
+    drop(first.settle_with(200, None));
+    drop(first);
     assert!(admit(&gate).1.is_none());
     drop(second);
     assert!(admit(&gate).1.is_some());
+}
+
+#[test]
+fn a_request_is_settled_once_however_often_its_response_is_made() {
+    let gate = shared(five().0.charge_if(|status| status < 500));
+    let remaining = |permit: &Permit| gate.fields(permit.decision()).unwrap().rate_limit().to_owned();
+    let (mut charged, mut free) = (permit(&gate), permit(&gate));
+    for status in [200, 500, 500] {
+        drop(charged.settle_with(status, None));
+        assert_eq!(remaining(&charged), r#""default";r=4;t=60"#);
+    }
+    for status in [500, 200, 500] {
+        drop(free.settle_with(status, None));
+        assert_eq!(remaining(&free), r#""default";r=4;t=60"#);
+    }
+    assert_eq!(remaining(&permit(&gate)), r#""default";r=3;t=60"#);
+    assert_eq!(passes(&gate, [], 10), 3);
 }
 
 // The refused request is released at once, in whatever mode.

@@ -1,0 +1,190 @@
+//! The straight way through a gate, which most requests take.
+
+use std::net::IpAddr;
+
+use tollgate::{Presented, Receipt, Standing, Verdict};
+
+use crate::decision::{By, Decision, Identity, Outcome, Parts, Standings};
+use crate::gate::Gate;
+use crate::mode::Mode;
+use crate::refunds::Refunds;
+use crate::request::RequestFields;
+use crate::terms::Plan;
+use crate::watching::Caller;
+
+impl Gate {
+    /// Whether a request whose peer is known goes the straight way: on ordinary terms, through a gate with one table.
+    #[inline]
+    pub(crate) fn is_straight(&self, plan: &Plan, presented: Presented, mode: Mode) -> bool {
+        let is_counted = mode != Mode::Off && !matches!(presented, Presented::Service(_));
+        is_counted && self.has_one_table && plan.is_ordinary()
+    }
+
+    /// Decides it, as [`Gate::examine_all`] would.
+    #[inline]
+    pub(crate) fn decide_straight(
+        &self,
+        presented: Presented,
+        mode: Mode,
+        peer: IpAddr,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Decision {
+        let now = self.ticker.now();
+        let origin = self.origin(peer, fields);
+        self.notices.look(&self.source, &self.origins, peer, fields);
+        let key = self.keyer.address(origin.network());
+        self.tiers.first.see_to_it(now);
+        let identity = if presented == Presented::Absent { Identity::Absent } else { Identity::Forged };
+        let outcome = match self.table.limiter().check(key, presented, now) {
+            Verdict::Exempt(service) => Outcome::Exempt(service),
+            Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([by_fields(&standing)])),
+            Verdict::Refused(refusal) => Outcome::Refused { by: By::Policy(0), refusal, remaining: 0 },
+        };
+        let decision = self.done(Parts {
+            gate: self.id,
+            identity,
+            origin: Some(origin),
+            outcome,
+            class: None,
+            now,
+            mode,
+            lacks_peer: false,
+            refunds: Refunds::none(),
+        });
+        if let Some(watching) = &self.watching {
+            let caller = || Caller { key, peer: Some(peer), is_named: false };
+            watching.look(self, &decision.0, caller, presented, fields);
+        }
+        decision
+    }
+}
+
+/// A copy, field by field.
+#[inline]
+fn by_fields(standing: &Standing) -> Standing {
+    let Standing { limit, remaining, resets_in, basis, receipt, .. } = standing;
+    let receipt = Receipt::new(receipt.key(), receipt.charged(), receipt.cost());
+    let mut copy = Standing::new(*limit, *remaining, *resets_in, receipt);
+    copy.basis = *basis;
+    copy
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use tollgate::{Key, Keyer, Quota};
+
+    use super::*;
+    use crate::clock::{Clock, ManualClock};
+    use crate::examine::Examined;
+    use crate::watching::Throttled;
+
+    const SECRET: &str = "a secret of a service, long enough";
+
+    const PEERS: [Option<&str>; 6] = [
+        Some("203.0.113.7"),
+        Some("::ffff:203.0.113.7"),
+        Some("203.0.113.8"),
+        Some("2001:db8::7"),
+        Some("10.0.0.1"),
+        None,
+    ];
+
+    const FIELDS: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("x-internal-token", SECRET)],
+        &[("x-internal-token", "forged")],
+        &[("x-internal-token", SECRET), ("x-internal-token", SECRET)],
+        &[("x-forwarded-for", "198.51.100.1, 198.51.100.2")],
+    ];
+
+    #[derive(Clone, Debug)]
+    struct Step {
+        peer: usize,
+        fields: usize,
+        wait: u64,
+        mode: u8,
+        plan: u8,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = (0..PEERS.len(), 0..FIELDS.len(), 0..60_u64, 0..60_u8, 0..30_u8);
+        let step = step.prop_map(|(peer, fields, wait, mode, plan)| Step { peer, fields, wait, mode, plan });
+        vec(step, 1..150)
+    }
+
+    /// Most requests are on ordinary terms.
+    fn plan(number: u8) -> Plan {
+        match number {
+            0 => Plan { skip: true, ..Plan::ORDINARY },
+            1 => Plan { cost: 3, ..Plan::ORDINARY },
+            2 => Plan { class: Some(0), ..Plan::ORDINARY },
+            3 => Plan { caller: Some(Key::from_fingerprint(u64::MAX / 3)), ..Plan::ORDINARY },
+            4 => Plan { scope: Some(Key::from_fingerprint(u64::MAX / 5)), ..Plan::ORDINARY },
+            _ => Plan::ORDINARY,
+        }
+    }
+
+    fn gate(quota: Quota, is_behind_proxies: bool, clock: &ManualClock) -> Gate {
+        let gate = Gate::builder(quota)
+            .capacity(64)
+            .class("paid", quota)
+            .service("edge", SECRET)
+            .keyer(Keyer::new(*b"a seed for tests"))
+            .clock(Clock::Manual(clock.clone()));
+        let gate = if is_behind_proxies {
+            gate.source(crate::Source::XForwardedFor).trust_network("10.0.0.0/8")
+        } else {
+            gate
+        };
+        gate.build().unwrap()
+    }
+
+    fn parts(examined: Result<Examined, crate::decision::NoPeer>) -> Option<Parts> {
+        let Ok(Examined::Decided(decision, entered)) = examined else { return None };
+        assert_eq!(entered, None);
+        Some(Parts { gate: 0, ..Arc::into_inner(decision.0).unwrap() })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        // The long way is the slow obvious version.
+        #[test]
+        fn the_straight_way_leads_where_the_long_one_does(
+            steps in steps(),
+            quota in prop_oneof![
+                Just(Quota::per_minute(5)),
+                Just(Quota::per_minute(5).sliding()),
+                Just(Quota::per_minute(5).burst(3)),
+            ],
+            is_behind_proxies: bool,
+        ) {
+            let clock = ManualClock::new();
+            let straight = gate(quota, is_behind_proxies, &clock);
+            let long = Gate { has_one_table: false, ..gate(quota, is_behind_proxies, &clock) };
+            prop_assert!(straight.has_one_table);
+            for Step { peer, fields, wait, mode, plan: number } in steps {
+                clock.advance(Duration::from_secs(wait / 4));
+                if let Some(mode) = [Mode::Off, Mode::Shadow, Mode::Enforce].get(usize::from(mode)) {
+                    straight.set_mode(*mode);
+                    long.set_mode(*mode);
+                }
+                let peer = PEERS[peer].map(|peer| peer.parse().unwrap());
+                let ask = |gate: &Gate| parts(gate.examine(&plan(number), peer, FIELDS[fields], true));
+                prop_assert_eq!(ask(&straight), ask(&long));
+            }
+            prop_assert_eq!(straight.limiter().counts(), long.limiter().counts());
+            // The report tells the time of day, which is another for each.
+            let seen = |gate: &Gate| {
+                let callers = gate.throttled().callers.into_iter();
+                callers.map(|caller| Throttled { first: 0.0, last: 0.0, ..caller }).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(seen(&straight), seen(&long));
+        }
+    }
+}
