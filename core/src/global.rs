@@ -4,7 +4,7 @@ use crate::counters::{Count, Counters, Counts};
 use crate::credentials::Presented;
 use crate::key::Key;
 use crate::line::Slot;
-use crate::quota::{Charge, Rule, more_in};
+use crate::quota::{Arithmetic, Charge, MoreIn, Rule};
 use crate::several::{Limit, Note, Steps};
 use crate::sync::AtomicU64;
 use crate::time::Nanos;
@@ -82,7 +82,7 @@ impl GlobalLimiter {
 
     /// The time until more than what remains may pass: see [`RateLimiter::more_in`](crate::RateLimiter::more_in).
     pub fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
-        more_in(&self.rule, standing, now)
+        self.rule.visit(MoreIn { standing, now, dial: self.rule.dial() })
     }
 
     /// Gives back what an admitted request was charged; whether it still counted.

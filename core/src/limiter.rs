@@ -5,7 +5,7 @@ use crate::counters::Counts;
 use crate::credentials::Presented;
 use crate::key::Key;
 use crate::line::PLACES;
-use crate::quota::{Arithmetic, FixedWindow, Quota, QuotaError, Rule, more_in};
+use crate::quota::{Arithmetic, FixedWindow, Quota, QuotaError, Rule};
 use crate::several::{Limit, Note, Steps};
 #[cfg(feature = "alloc")]
 use crate::table::storage::Boxed;
@@ -233,7 +233,7 @@ impl<S: Storage, R: Arithmetic> RateLimiter<S, R> {
     /// window until the next one, with GCRA an interval at most. Zero if the whole limit remains;
     /// where nothing was charged, until all is there again.
     pub fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
-        more_in(&self.table.rule(), standing, now)
+        self.table.more_in(standing, now)
     }
 
     /// Gives back what an admitted request was charged, for example because it failed through no fault of the

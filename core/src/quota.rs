@@ -25,7 +25,7 @@ pub use layout::Layout;
 pub(crate) use note::Note;
 pub(crate) use penalty::Penalty;
 pub use rule::Rule;
-pub(crate) use rule::{Arithmetic, Visit, more_in};
+pub(crate) use rule::{Arithmetic, MoreIn, Visit};
 pub use sliding_window::SlidingWindow;
 
 /// How much one caller may do: a number of requests in a window, and how the window moves.

@@ -6,7 +6,7 @@ use crate::counters::{Count, Counters};
 use crate::flaw;
 use crate::key::Key;
 use crate::line::{Candidates, PLACES, Place, Resolution, Slot, WAYS};
-use crate::quota::{Arithmetic, Charge, Moment, Visit};
+use crate::quota::{Arithmetic, Charge, Moment, MoreIn, Visit};
 use crate::sync::{HOME_FIRST, Tally, TallyOrdering};
 use crate::time::Nanos;
 use crate::verdict::{Basis, Reason, Receipt, Refusal, Standing, Verdict};
@@ -259,6 +259,11 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
     #[inline]
     pub(crate) fn rule(&self) -> R {
         self.rule.with_dial(self.read_dial())
+    }
+
+    #[inline]
+    pub(crate) fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
+        self.rule.visit(MoreIn { standing, now, dial: self.read_dial() })
     }
 
     #[inline]

@@ -77,7 +77,7 @@ where
         let head = Head::of(request.request());
         // Not of `ConnectionInfo`, which believes what the client writes.
         let peer = request.peer_addr().map(|peer| peer.ip());
-        let entry = self.checkpoint.enter(|of, on| of(&head, on), peer, head.extensions.get(), &head, ADVICE);
+        let entry = self.checkpoint.enter(|f, t| f(&head, t), peer, || head.extensions.get(), &head, ADVICE);
         drop(head);
         let finish = |request: &ServiceRequest, heard: Heard| heard.finish(&Head::of(request.request()));
         let go_on = |inner: &Rc<S>, mut request: ServiceRequest, gate: &Gate, entry| match entry {
@@ -107,14 +107,12 @@ fn settle<B>(permit: &mut Option<Permit>, mut polled: Poll<Outcome<B>>) -> Poll<
     match &mut polled {
         Poll::Pending => {}
         Poll::Ready(Ok(told)) => permit.iter_mut().for_each(|permit| tell(told.response_mut(), permit)),
-        Poll::Ready(Err(error)) => {
-            if let Some(permit) = permit.take().map(RefCell::new) {
-                error.add_response_mapper(move |mut response| {
-                    tell(&mut response, &mut permit.borrow_mut());
-                    response
-                });
-            }
-        }
+        Poll::Ready(Err(error)) => permit.take().map(RefCell::new).into_iter().for_each(|permit| {
+            error.add_response_mapper(move |mut response| {
+                tell(&mut response, &mut permit.borrow_mut());
+                response
+            });
+        }),
     }
     polled.map_ok(ServiceResponse::map_into_left_body)
 }

@@ -3,7 +3,7 @@ use std::{cell::Ref, fmt, future::Ready, future::ready};
 use actix_web::dev::{Extensions, Payload, RequestHead, ServiceRequest};
 use actix_web::http::{Method, StatusCode, Uri, header::HeaderMap, header::HeaderValue};
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
-use tollgate_http::{Answer, Decision, Gate, RequestFields, ServiceName};
+use tollgate_http::{Answer, Decision, FieldName, Gate, RequestFields, ServiceName};
 
 use crate::middleware::to_response;
 
@@ -52,6 +52,10 @@ impl RequestFields for Head<'_> {
         let name = self.headers.keys().find(|given| given.as_str() == name);
         let lines = name.into_iter().flat_map(|name| self.headers.get_all(name));
         lines.map(HeaderValue::as_bytes).chain(stripped)
+    }
+
+    fn may_have(&self, name: &FieldName) -> bool {
+        self.headers.keys().any(|it| it.as_str() == name.as_str()) || self.extensions.contains::<Stripped>()
     }
 
     fn path(&self) -> Option<&str> {
@@ -106,10 +110,8 @@ impl FromRequest for RequireInternal {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let Some(gate) = request.app_data::<web::Data<Gate>>() else {
-            return ready(Err(Undecided::NoGate.into()));
-        };
-        let head = Head::of(request);
+        let (head, gate) = (Head::of(request), request.app_data::<web::Data<Gate>>());
+        let Some(gate) = gate else { return ready(Err(Undecided::NoGate.into())) };
         let service = gate.internal(head.extensions.get(), &head);
         ready(service.map(Self).ok_or_else(|| NotInternal(gate.unauthorized()).into()))
     }

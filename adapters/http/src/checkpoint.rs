@@ -41,7 +41,7 @@ impl<T: ?Sized> Checkpoint<T> {
         }
     }
 
-    /// Asks whether a request goes on. Behind a guard, `decided` is what its gate has decided already.
+    /// Asks whether a request goes on. Behind a guard, `decided` is asked what its gate has decided already.
     ///
     /// `say` calls the function of the terms. `peer` is where the connection comes from; `advice` tells the operator how that
     /// gets into a request in the adapter's framework.
@@ -50,16 +50,16 @@ impl<T: ?Sized> Checkpoint<T> {
     /// If the store of a [shared](crate::GateBuilder::shared) gate has to be asked first. The request is kept until it has
     /// answered, and [`Heard::finish`](crate::Heard::finish) then says what becomes of it.
     #[inline]
-    pub fn enter(
+    pub fn enter<'d>(
         &self,
         say: impl for<'g> FnOnce(&T, Terms<'g>) -> Terms<'g>,
         peer: Option<IpAddr>,
-        decided: Option<&Decision>,
+        decided: impl FnOnce() -> Option<&'d Decision>,
         fields: &(impl RequestFields + ?Sized),
         advice: &str,
     ) -> Result<Entry, Pending> {
         Ok(match self {
-            Self::Guard(gate) => match gate.internal(decided, fields) {
+            Self::Guard(gate) => match gate.internal(decided(), fields) {
                 Some(_) => Entry::Passes { decision: None, permit: None },
                 None => Entry::Answered(gate.unauthorized().into()),
             },

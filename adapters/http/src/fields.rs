@@ -166,33 +166,43 @@ fn push(list: &mut List, text: &str) {
     debug_assert!(pushed.is_ok(), "{text} does not fit");
 }
 
-/// Tells each field of a gate with these policies to `add`, where a value is made that the response needs, and no other.
-#[inline]
-pub(crate) fn tell<'m>(
+/// Where a caller stands, as its response is to be told.
+pub(crate) struct Told<'m> {
     styles: Styles,
-    policies: &Ready,
-    standings: impl IntoIterator<Item = Member<'m>>,
-    mut add: impl FnMut(Name, Text<'_>, Merge),
-) {
-    let Styles { draft, legacy } = styles;
-    let (mut list, mut closest) = (List::new(), None::<Member<'_>>);
-    for member in standings {
-        if draft {
-            member.list(&mut list);
+    list: List,
+    closest: Option<Member<'m>>,
+}
+
+impl<'m> Told<'m> {
+    pub(crate) const fn nothing(styles: Styles) -> Self {
+        Self { styles, list: List::new(), closest: None }
+    }
+
+    /// With one policy more.
+    #[inline]
+    pub(crate) fn and(&mut self, member: Member<'m>) {
+        if self.styles.draft {
+            member.list(&mut self.list);
         }
-        if legacy && closest.as_ref().is_none_or(|closest| member.share() < closest.share()) {
-            closest = Some(member);
+        let is_closest = || self.closest.as_ref().is_none_or(|closest| member.share() < closest.share());
+        if self.styles.legacy && is_closest() {
+            self.closest = Some(member);
         }
     }
-    if draft {
-        add(Name::RateLimitPolicy, Text::Ready(policies), Merge::Append);
-    }
-    if !list.is_empty() {
-        add(Name::RateLimit, Text::Written(&list), Merge::Append);
-    }
-    if let Some(closest) = closest {
-        for (name, number) in LEGACY.into_iter().zip(closest.legacy()) {
-            add(name, Text::Number(number), Merge::Keep);
+
+    /// Gives each field to `add`, where a value is made that the response needs, and no other.
+    #[inline]
+    pub(crate) fn tell(&self, policies: &Ready, mut add: impl FnMut(Name, Text<'_>, Merge)) {
+        if self.styles.draft {
+            add(Name::RateLimitPolicy, Text::Ready(policies), Merge::Append);
+        }
+        if !self.list.is_empty() {
+            add(Name::RateLimit, Text::Written(&self.list), Merge::Append);
+        }
+        if let Some(closest) = &self.closest {
+            for (name, number) in LEGACY.into_iter().zip(closest.legacy()) {
+                add(name, Text::Number(number), Merge::Keep);
+            }
         }
     }
 }
@@ -233,7 +243,11 @@ mod tests {
 
     fn list<const N: usize>(members: [Member<'_>; N]) -> String {
         let (styles, mut fields) = (Styles { draft: true, legacy: false }, Fields::default());
-        tell(styles, &Ready::new(String::new()), members, |name, value, _| fields.set(name, value));
+        let mut told = Told::nothing(styles);
+        for member in members {
+            told.and(member);
+        }
+        told.tell(&Ready::new(String::new()), |name, value, _| fields.set(name, value));
         fields.rate_limit().to_owned()
     }
 

@@ -199,9 +199,10 @@ impl Gate {
 
     #[inline]
     pub(crate) fn verify(&self, fields: &(impl RequestFields + ?Sized)) -> Presented {
-        match self.field.presented(fields.named(&self.field.name)) {
-            None => Presented::Absent,
-            presented => self.credentials.verify(presented),
+        if fields.may_have(&self.field.name) {
+            self.credentials.verify(self.field.presented(fields.named(&self.field.name)))
+        } else {
+            Presented::Absent
         }
     }
 

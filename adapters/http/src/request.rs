@@ -20,6 +20,11 @@ pub trait RequestFields {
         self.lines(name.as_str())
     }
 
+    /// `false` if there is no such field, which most requests' credentials are; for types that can tell it at once.
+    fn may_have(&self, name: &FieldName) -> bool {
+        self.named(name).next().is_some()
+    }
+
     /// The path as the client wrote it, if it is known. A gate decides nothing by it; the report of throttled callers
     /// tells who asks for internal routes.
     fn path(&self) -> Option<&str> {

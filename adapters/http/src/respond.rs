@@ -7,7 +7,7 @@ use tollgate::{Nanos, Reason};
 
 use crate::answer::{Answer, tell_refused};
 use crate::decision::{By, Decision, NoPeer, Outcome};
-use crate::fields::{Fields, Member, Merge, tell};
+use crate::fields::{Fields, Member, Merge, Told};
 use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
@@ -39,39 +39,32 @@ impl Gate {
         }
         let texts = self.texts.load();
         let list = texts.lists.get(decision.0.class.map_or(0, |class| usize::from(class) + 1))?;
-        let chosen = self.tiers.chosen(decision.0.class);
+        let mut chosen = self.tiers.chosen(decision.0.class);
+        let mut told = Told::nothing(self.styles);
         match &decision.0.outcome {
-            Outcome::Uncounted | Outcome::Exempt(_) => None,
-            Outcome::Admitted(standings) => {
-                let own =
-                    chosen.zip(standings.iter()).enumerate().filter(|(_, (tier, _))| tier.is_of_callers());
-                let members = own.map(|(place, (tier, standing))| {
+            Outcome::Uncounted | Outcome::Exempt(_) => return None,
+            Outcome::Admitted(standings) => chosen.enumerate().for_each(|(place, tier)| {
+                if let Some(standing) = standings.get(place).filter(|_| tier.is_of_callers()) {
                     let refund = if decision.0.refunds.has(place) { standing.receipt.cost() } else { 0 };
-                    let remaining = standing.remaining.saturating_add(refund).min(standing.limit);
-                    let more_in = tier.more_in(standing, decision.0.now);
-                    Member {
-                        policy: &tier.name,
-                        limit: standing.limit,
-                        remaining,
-                        more_in: Some(more_in).filter(|_| remaining < standing.limit),
-                    }
-                });
-                tell(self.styles, list, members, add);
-                Some(())
-            }
+                    let (policy, limit) = (&*tier.name, standing.limit);
+                    let remaining = standing.remaining.saturating_add(refund).min(limit);
+                    let more_in = (remaining < limit).then(|| tier.more_in(standing, decision.0.now));
+                    told.and(Member { policy, limit, remaining, more_in });
+                }
+            }),
+            // Where the count can't be reached, nobody knows what remains.
+            Outcome::Refused { refusal, .. } if refusal.reason == Reason::Unreachable => {}
             Outcome::Refused { by, refusal, remaining } => {
                 let policy = match by {
-                    By::Policy(by) => &*chosen.into_iter().nth(*by)?.name,
+                    By::Policy(by) => &*chosen.nth(*by)?.name,
                     By::InFlight => IN_FLIGHT,
                 };
                 let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
-                let member = Member { policy, limit: refusal.limit, remaining: *remaining, more_in };
-                // Where the count can't be reached, nobody knows what remains.
-                let is_known = refusal.reason != Reason::Unreachable;
-                tell(self.styles, list, is_known.then_some(member), add);
-                Some(())
+                told.and(Member { policy, limit: refusal.limit, remaining: *remaining, more_in });
             }
         }
+        told.tell(list, add);
+        Some(())
     }
 
     /// The response to answer with, if the request does not pass. The request's own fields say whether it is of gRPC.

@@ -288,16 +288,29 @@ arithmetic!(
 );
 
 /// The wait of whoever wants one request more than remains, by what the charge left behind.
-pub(crate) fn more_in<R: Arithmetic>(rule: &R, standing: &Standing, now: Nanos) -> Nanos {
-    let more = standing.remaining.saturating_add(1);
-    if more > rule.limit() {
-        return Nanos::ZERO;
-    }
-    if standing.receipt.cost() == 0 {
-        return standing.resets_in;
-    }
-    match rule.charge(standing.receipt.charged(), rule.moment(now), more) {
-        Charge::Refused { retry_after, .. } => retry_after,
-        Charge::Admitted { .. } => Nanos::ZERO,
+pub(crate) struct MoreIn<'s> {
+    pub(crate) standing: &'s Standing,
+    pub(crate) now: Nanos,
+    /// The rule's figures as they are now.
+    pub(crate) dial: u64,
+}
+
+impl Visit for MoreIn<'_> {
+    type Output = Nanos;
+
+    #[inline]
+    fn visit<A: Arithmetic>(self, rule: &A) -> Nanos {
+        let Self { standing, now, dial } = self;
+        let (rule, more) = (rule.with_dial(dial), standing.remaining.saturating_add(1));
+        if more > rule.limit() {
+            return Nanos::ZERO;
+        }
+        if standing.receipt.cost() == 0 {
+            return standing.resets_in;
+        }
+        match rule.charge(standing.receipt.charged(), rule.moment(now), more) {
+            Charge::Refused { retry_after, .. } => retry_after,
+            Charge::Admitted { .. } => Nanos::ZERO,
+        }
     }
 }

@@ -36,7 +36,7 @@ pub fn enter<B, R: From<Bytes>>(
 ) -> Result<Entry<R>, Pending> {
     let head = Head::from(&*request);
     let fields = Headers::of(&head);
-    let (peer, decided) = (peer(head.extensions), head.extensions.get());
+    let (peer, decided) = (peer(head.extensions), || head.extensions.get());
     let entry = checkpoint.enter(|terms, ordinary| terms(&head, ordinary), peer, decided, &fields, advice)?;
     Ok(prepared(checkpoint.gate(), entry, request))
 }

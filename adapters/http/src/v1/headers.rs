@@ -49,6 +49,10 @@ impl RequestFields for Headers<'_> {
         self.and_stripped(all, name.as_str())
     }
 
+    fn may_have(&self, name: &FieldName) -> bool {
+        self.stripped.is_some() || name.known().is_none_or(|known| self.fields.contains_key(known))
+    }
+
     fn path(&self) -> Option<&str> {
         Some(self.path)
     }

@@ -108,7 +108,8 @@ fn both(gate: GateBuilder, fields: &(impl RequestFields + ?Sized)) -> [Said; 2] 
     let told = answer.fields().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
     let told = (answer.status(), told.collect(), answer.body().to_owned());
     let mut written = Vec::new();
-    let Ok(Entry::Answered(reply)) = checkpoint.enter(|(), terms| terms, Some(PEER), None, fields, "") else {
+    let Ok(Entry::Answered(reply)) = checkpoint.enter(|(), terms| terms, Some(PEER), || None, fields, "")
+    else {
         panic!("the request is refused")
     };
     assert!(reply.decision().is_some_and(|decision| !decision.passes()));
