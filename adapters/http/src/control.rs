@@ -77,8 +77,6 @@ impl Gate {
             || self.charge_if.as_ref().is_some_and(|charge_if| !charge_if(status));
         if is_free {
             self.refund(decision);
-        } else {
-            decision.0.refunds.settle([]);
         }
     }
 

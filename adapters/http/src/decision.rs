@@ -103,7 +103,8 @@ impl Decision {
         }
     }
 
-    /// Where the caller stands with each policy, in the gate's order; none unless the request is admitted.
+    /// Where the caller stands with each policy, in the gate's order; none unless the request is admitted. As it was when
+    /// that was decided, whatever was given back later.
     pub fn standings(&self) -> &[Standing] {
         match &self.0.outcome {
             Outcome::Admitted(standings) => standings,

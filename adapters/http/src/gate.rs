@@ -202,6 +202,8 @@ impl Gate {
         if fields.may_have(&self.field.name) {
             self.credentials.verify(self.field.presented(fields.named(&self.field.name)))
         } else {
+            let has_none = || fields.named(&self.field.name).next().is_none();
+            debug_assert!(has_none(), "`RequestFields::may_have` denies a field that is there");
             Presented::Absent
         }
     }

@@ -9,7 +9,7 @@ use crate::settled::Settled;
 
 /// A request that was counted and passes, until its response is known.
 ///
-/// Dropping it ends the request: it is no longer under way, and stays charged.
+/// Unless it is settled before, dropping it ends the request: it is no longer under way, and stays charged.
 // Three words, since it is moved through a request's futures.
 #[derive(Debug)]
 #[must_use = "a permit that is dropped at once ends the request before it began"]
@@ -34,7 +34,8 @@ impl Permit {
     /// The charge was made when the request was decided, so that no number of requests at once exceeds the limit. Here it is
     /// given back if [`GateBuilder::charge_if`](crate::GateBuilder::charge_if) does not hold of the status, or if the
     /// response carries the refusal of an `inner` gate and [`GateBuilder::refund_inner_refusals`] is set. A request that is
-    /// never settled, because its client went away, stays charged.
+    /// never settled, because its client went away, stays charged; one that [`settle_with`](Self::settle_with) has settled
+    /// already is not settled again.
     ///
     /// [`GateBuilder::refund_inner_refusals`]: crate::GateBuilder::refund_inner_refusals
     pub fn settle(mut self, status: u16, inner: Option<&Decision>) -> Option<Fields> {
@@ -49,8 +50,10 @@ impl Permit {
     pub fn settle_with(&mut self, status: u16, inside: Option<&Decision>) -> Settled<'_> {
         let Self { decision, under_way } = self;
         if !decision.0.refunds.are_settled() {
-            under_way.gate().settle_decision(decision, status, inside);
+            // Before anything foreign is asked, which may panic.
             under_way.end();
+            decision.0.refunds.settle([]);
+            under_way.gate().settle_decision(decision, status, inside);
         }
         let is_told = inside.is_none() && decision.is_over_limit();
         Settled { permit: self, is_told }

@@ -3,9 +3,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::policy::MOST_POLICIES;
 
-/// What became of a decision's charges once its request was settled: of which policies, by their place, they were given back.
-// In the decision and not beside it, since bytes beside a pointer make whoever moves both wait.
+/// What became of a decision's charges once its request was settled. It is written by the request's permit alone, of which
+/// there is one, and read by all who have the decision.
+// In the decision and not in the permit, since bytes beside a pointer make whoever moves both wait.
 pub(crate) struct Refunds(AtomicU32);
+
+/// Of which policies, by their place, the charge was given back.
+#[derive(Clone, Copy)]
+pub(crate) struct Refunded(u32);
 
 /// Of a request that is settled.
 const SETTLED: u32 = 1 << 31;
@@ -20,26 +25,34 @@ impl Refunds {
     /// Whether the request is settled.
     #[inline]
     pub(crate) fn are_settled(&self) -> bool {
-        // ORDERING: a decision's clones may be elsewhere, and see the one or the other; here and below.
-        self.0.load(Ordering::Relaxed) & SETTLED != 0
+        self.load().0 & SETTLED != 0
     }
 
-    /// Settles the request.
+    /// Settles the request, or tells what was given back after all.
     #[inline]
     pub(crate) fn settle(&self, refunded: impl IntoIterator<Item = bool>) {
         let places = refunded.into_iter().take(MOST_POLICIES).enumerate();
         let bits = places.fold(SETTLED, |bits, (place, refunded)| bits | u32::from(refunded) << place);
+        // ORDERING: one number, which nothing else hangs on; here and below.
         self.0.store(bits, Ordering::Relaxed);
     }
 
-    /// Whether the policy at this place has given its charge back.
+    /// As it is now.
     #[inline]
-    pub(crate) fn has(&self, place: usize) -> bool {
-        place < MOST_POLICIES && self.0.load(Ordering::Relaxed) >> place & 1 == 1
+    pub(crate) fn load(&self) -> Refunded {
+        Refunded(self.0.load(Ordering::Relaxed))
     }
 }
 
-/// A decision is the same before and after.
+impl Refunded {
+    /// Whether the policy at this place has given its charge back.
+    #[inline]
+    pub(crate) fn has(self, place: usize) -> bool {
+        place < MOST_POLICIES && self.0 >> place & 1 == 1
+    }
+}
+
+/// Decisions that are alike stay alike when one of them is settled.
 impl PartialEq for Refunds {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -63,11 +76,13 @@ mod tests {
         for all in 0..1 << MOST_POLICIES {
             let refunded: Vec<bool> = (0..MOST_POLICIES).map(|place| all >> place & 1 == 1).collect();
             let refunds = Refunds::none();
-            assert!(!refunds.are_settled() && !(0..MOST_POLICIES).any(|place| refunds.has(place)));
+            assert!(!refunds.are_settled() && !(0..MOST_POLICIES).any(|place| refunds.load().has(place)));
             refunds.settle(refunded.iter().copied());
-            let told: Vec<bool> = (0..MOST_POLICIES).map(|place| refunds.has(place)).collect();
+            let told: Vec<bool> = (0..MOST_POLICIES).map(|place| refunds.load().has(place)).collect();
             assert_eq!((told, refunds.are_settled()), (refunded, true));
-            assert!(![MOST_POLICIES, 8, 31, 64, usize::MAX].into_iter().any(|place| refunds.has(place)));
+            assert!(
+                ![MOST_POLICIES, 8, 31, 64, usize::MAX].into_iter().any(|place| refunds.load().has(place))
+            );
         }
     }
 }

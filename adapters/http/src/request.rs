@@ -20,7 +20,10 @@ pub trait RequestFields {
         self.lines(name.as_str())
     }
 
-    /// `false` if there is no such field, which most requests' credentials are; for types that can tell it at once.
+    /// Whether there may be such a field, for types that see sooner that there is none, as most requests have no credential.
+    ///
+    /// # Security
+    /// `false` only where [`lines`](Self::lines) has none, or an own service is taken for a stranger.
     fn may_have(&self, name: &FieldName) -> bool {
         self.named(name).next().is_some()
     }

@@ -40,12 +40,12 @@ impl Gate {
         let texts = self.texts.load();
         let list = texts.lists.get(decision.0.class.map_or(0, |class| usize::from(class) + 1))?;
         let mut chosen = self.tiers.chosen(decision.0.class);
-        let mut told = Told::nothing(self.styles);
+        let (mut told, refunded) = (Told::nothing(self.styles), decision.0.refunds.load());
         match &decision.0.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => return None,
             Outcome::Admitted(standings) => chosen.enumerate().for_each(|(place, tier)| {
                 if let Some(standing) = standings.get(place).filter(|_| tier.is_of_callers()) {
-                    let refund = if decision.0.refunds.has(place) { standing.receipt.cost() } else { 0 };
+                    let refund = if refunded.has(place) { standing.receipt.cost() } else { 0 };
                     let (policy, limit) = (&*tier.name, standing.limit);
                     let remaining = standing.remaining.saturating_add(refund).min(limit);
                     let more_in = (remaining < limit).then(|| tier.more_in(standing, decision.0.now));

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use tollgate::{Presented, Receipt, Standing, Verdict};
+use tollgate::{Presented, Verdict};
 
 use crate::decision::{By, Decision, Identity, Outcome, Parts, Standings};
 use crate::gate::Gate;
@@ -37,7 +37,7 @@ impl Gate {
         let identity = if presented == Presented::Absent { Identity::Absent } else { Identity::Forged };
         let outcome = match self.table.limiter().check(key, presented, now) {
             Verdict::Exempt(service) => Outcome::Exempt(service),
-            Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([by_fields(&standing)])),
+            Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing.by_fields()])),
             Verdict::Refused(refusal) => Outcome::Refused { by: By::Policy(0), refusal, remaining: 0 },
         };
         let decision = self.done(Parts {
@@ -59,16 +59,6 @@ impl Gate {
     }
 }
 
-/// A copy, field by field.
-#[inline]
-fn by_fields(standing: &Standing) -> Standing {
-    let Standing { limit, remaining, resets_in, basis, receipt, .. } = standing;
-    let receipt = Receipt::new(receipt.key(), receipt.charged(), receipt.cost());
-    let mut copy = Standing::new(*limit, *remaining, *resets_in, receipt);
-    copy.basis = *basis;
-    copy
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -76,23 +66,27 @@ mod tests {
 
     use proptest::collection::vec;
     use proptest::prelude::*;
-    use tollgate::{Key, Keyer, Quota};
+    use tollgate::{Key, Keyer, Overflow, Quota};
 
     use super::*;
     use crate::clock::{Clock, ManualClock};
     use crate::examine::Examined;
+    use crate::fields::Fields;
     use crate::watching::Throttled;
 
     const SECRET: &str = "a secret of a service, long enough";
 
-    const PEERS: [Option<&str>; 6] = [
-        Some("203.0.113.7"),
-        Some("::ffff:203.0.113.7"),
-        Some("203.0.113.8"),
-        Some("2001:db8::7"),
-        Some("10.0.0.1"),
-        None,
-    ];
+    /// More than the table has room for, one of them in two spellings, one a proxy, and one that is not known.
+    fn peer(number: u8) -> Option<IpAddr> {
+        match number {
+            0 => None,
+            1 => "10.0.0.1".parse().ok(),
+            2 => "2001:db8::7".parse().ok(),
+            3 => "::ffff:203.0.113.9".parse().ok(),
+            4..20 => "203.0.113.9".parse().ok(),
+            other => Some([203, 0, 113, other].into()),
+        }
+    }
 
     const FIELDS: [&[(&str, &str)]; 5] = [
         &[],
@@ -104,16 +98,24 @@ mod tests {
 
     #[derive(Clone, Debug)]
     struct Step {
-        peer: usize,
+        peer: u8,
         fields: usize,
         wait: u64,
         mode: u8,
         plan: u8,
+        is_free: bool,
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let step = (0..PEERS.len(), 0..FIELDS.len(), 0..60_u64, 0..60_u8, 0..30_u8);
-        let step = step.prop_map(|(peer, fields, wait, mode, plan)| Step { peer, fields, wait, mode, plan });
+        let step = (0..60_u8, 0..FIELDS.len(), 0..60_u64, 0..60_u8, 0..30_u8, any::<bool>());
+        let step = step.prop_map(|(peer, fields, wait, mode, plan, is_free)| Step {
+            peer,
+            fields,
+            wait,
+            mode,
+            plan,
+            is_free,
+        });
         vec(step, 1..150)
     }
 
@@ -129,9 +131,11 @@ mod tests {
         }
     }
 
-    fn gate(quota: Quota, is_behind_proxies: bool, clock: &ManualClock) -> Gate {
+    fn gate(quota: Quota, overflow: Overflow, is_behind_proxies: bool, clock: &ManualClock) -> Gate {
         let gate = Gate::builder(quota)
-            .capacity(64)
+            .capacity(16)
+            .overflow(overflow)
+            .charge_if(|status| status < 500)
             .class("paid", quota)
             .service("edge", SECRET)
             .keyer(Keyer::new(*b"a seed for tests"))
@@ -144,10 +148,29 @@ mod tests {
         gate.build().unwrap()
     }
 
-    fn parts(examined: Result<Examined, crate::decision::NoPeer>) -> Option<Parts> {
+    /// What is decided, and what its response is told, before it is settled and after.
+    fn asked(gate: &Gate, step: &Step) -> Option<(Parts, [Option<Fields>; 2])> {
+        let examined = gate.examine(&plan(step.plan), peer(step.peer), FIELDS[step.fields], true);
         let Ok(Examined::Decided(decision, entered)) = examined else { return None };
         assert_eq!(entered, None);
-        Some(Parts { gate: 0, ..Arc::into_inner(decision.0).unwrap() })
+        let before = gate.fields(&decision);
+        gate.settle_decision(&decision, if step.is_free { 503 } else { 200 }, None);
+        let told = [before, gate.fields(&decision)];
+        Some((Parts { gate: 0, ..Arc::into_inner(decision.0).unwrap() }, told))
+    }
+
+    // Whoever finds a sweep due starts it.
+    #[test]
+    fn a_sweep_begins_on_either_way() {
+        for has_one_table in [true, false] {
+            let clock = ManualClock::new();
+            let gate = gate(Quota::per_minute(5), Overflow::Inherit, false, &clock);
+            let gate = Gate { has_one_table, ..gate };
+            clock.advance(gate.limiter().sweep_interval().into());
+            let _ = gate.decide(peer(20), &()).unwrap();
+            let begun_again = gate.tiers.first.kept().unwrap().see_to_it(clock.now());
+            assert!(begun_again.is_none(), "the decision has begun no sweep");
+        }
     }
 
     proptest! {
@@ -162,21 +185,25 @@ mod tests {
                 Just(Quota::per_minute(5).sliding()),
                 Just(Quota::per_minute(5).burst(3)),
             ],
+            overflow in prop_oneof![
+                Just(Overflow::Inherit),
+                Just(Overflow::Forget),
+                Just(Overflow::Admit),
+                Just(Overflow::Refuse),
+            ],
             is_behind_proxies: bool,
         ) {
             let clock = ManualClock::new();
-            let straight = gate(quota, is_behind_proxies, &clock);
-            let long = Gate { has_one_table: false, ..gate(quota, is_behind_proxies, &clock) };
+            let straight = gate(quota, overflow, is_behind_proxies, &clock);
+            let long = Gate { has_one_table: false, ..gate(quota, overflow, is_behind_proxies, &clock) };
             prop_assert!(straight.has_one_table);
-            for Step { peer, fields, wait, mode, plan: number } in steps {
-                clock.advance(Duration::from_secs(wait / 4));
-                if let Some(mode) = [Mode::Off, Mode::Shadow, Mode::Enforce].get(usize::from(mode)) {
+            for step in steps {
+                clock.advance(Duration::from_secs(step.wait / 4));
+                if let Some(mode) = [Mode::Off, Mode::Shadow, Mode::Enforce].get(usize::from(step.mode)) {
                     straight.set_mode(*mode);
                     long.set_mode(*mode);
                 }
-                let peer = PEERS[peer].map(|peer| peer.parse().unwrap());
-                let ask = |gate: &Gate| parts(gate.examine(&plan(number), peer, FIELDS[fields], true));
-                prop_assert_eq!(ask(&straight), ask(&long));
+                prop_assert_eq!(asked(&straight, &step), asked(&long, &step));
             }
             prop_assert_eq!(straight.limiter().counts(), long.limiter().counts());
             // The report tells the time of day, which is another for each.

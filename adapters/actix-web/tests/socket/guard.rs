@@ -33,12 +33,14 @@ async fn the_extractor_needs_no_limiter() {
 }
 
 #[tokio::test]
-async fn the_extractor_heeds_the_limiter() {
+async fn the_extractor_and_the_layer_heed_the_limiter() {
     let gate = built(five().0);
     let server = serve(move || {
+        let layer = RequireInternalLayer::new(Arc::clone(&gate));
         App::new()
             .app_data(web::Data::from(Arc::clone(&gate)))
             .route("/", web::get().to(hello))
+            .service(web::resource("/layer").wrap(layer).to(async || "ours"))
             // So that there is nothing to compare once more.
             .wrap_fn(|mut request, service| {
                 request.headers_mut().remove(HEADER);
@@ -53,6 +55,9 @@ async fn the_extractor_heeds_the_limiter() {
     }
     assert_eq!(statuses, [401, 401, 401, 401, 401, 429, 429]);
     assert_eq!(caller.get_with("/", TOKEN).await.body, "hello, edge");
+    assert_eq!(caller.get_with("/layer", TOKEN).await.body, "ours");
+    let stranger = Caller::from(2, server);
+    assert_eq!(stranger.get_with("/layer", "made up").await.status, 401);
 }
 
 #[tokio::test]

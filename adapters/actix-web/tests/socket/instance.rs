@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
+use actix_web::error::ErrorServiceUnavailable;
 use actix_web::test::TestRequest;
 use actix_web::{Error, HttpResponse};
 use tollgate_actix_web::Tollgate;
@@ -80,6 +81,25 @@ impl Future for Endless {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.future).poll(cx).map(|()| unreachable!())
     }
+}
+
+#[tokio::test]
+async fn an_error_is_under_way_until_its_response_is_made() {
+    let fails = actix_web::dev::fn_service(|_: ServiceRequest| {
+        ready(Err::<ServiceResponse, Error>(ErrorServiceUnavailable("not now")))
+    });
+    let fails = actix_web::dev::ServiceFactory::new_service(&fails, ()).await.unwrap();
+    let gate = built(five().0.in_flight(1));
+    let service = Tollgate::new(Arc::clone(&gate)).new_transform(fails).await.unwrap();
+    let first = service.call(request()).await.unwrap_err();
+    assert_eq!(service.call(request()).await.unwrap().status(), 429, "one is under way");
+    assert_eq!(first.error_response().status(), 503);
+    let second = service.call(request()).await.unwrap_err();
+    // Made once more, it gives nothing back that is another's.
+    assert_eq!(first.error_response().status(), 503);
+    assert_eq!(service.call(request()).await.unwrap().status(), 429);
+    drop((first, second));
+    service.call(request()).await.unwrap_err();
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! What changes while a gate is in use: modes, quotas, charges that are given back, requests under way, penalties.
 
 use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tollgate_http::{
@@ -173,6 +175,41 @@ fn what_is_settled_is_not_under_way_while_its_fields_are_told() {
     assert!(admit(&gate).1.is_some());
 }
 
+// A caller's own policies are told one by one, beside one of networks that is not.
+#[test]
+fn each_policy_tells_whether_its_charge_came_back() {
+    let clock = ManualClock::new();
+    let gate = Gate::builder(Quota::per_second(6))
+        .policy(Policy::new("net", Quota::per_hour(100)).v4_prefix(24))
+        .policy(Policy::new("hour", Quota::per_hour(8)))
+        .charge_if(|status| status < 500)
+        .clock(Clock::Manual(clock.clone()));
+    let gate = shared(gate);
+    let (late, in_time) = (permit(&gate), permit(&gate));
+    let told = in_time.settle(503, None).unwrap();
+    assert_eq!(told.rate_limit(), r#""default";r=5;t=1, "hour";r=7;t=3600"#);
+    // Its second is over, its hour is not.
+    clock.advance(Duration::from_secs(2));
+    assert_eq!(late.settle(503, None).unwrap().rate_limit(), r#""default";r=5;t=1, "hour";r=8"#);
+}
+
+// Foreign code may panic, and who catches that may keep the request's future.
+#[test]
+fn a_panic_while_a_request_is_settled_leaves_it_settled_and_no_longer_under_way() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&asked);
+    let gate = shared(five().0.in_flight(1).charge_if(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        panic!("whether this is charged")
+    }));
+    let mut first = permit(&gate);
+    catch_unwind(AssertUnwindSafe(|| drop(first.settle_with(200, None)))).unwrap_err();
+    let _second = permit(&gate);
+    drop(first.settle_with(503, None));
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    assert!(admit(&gate).1.is_none(), "the first is released once");
+}
+
 #[test]
 fn a_request_is_settled_once_however_often_its_response_is_made() {
     let gate = shared(five().0.charge_if(|status| status < 500));
@@ -232,6 +269,18 @@ fn refusals_by_shared_budgets_are_no_strikes() {
         clock.advance(Duration::from_mins(1));
         assert_eq!(passes(&gate, [], 5), 5);
     }
+}
+
+// What is told as the one limit is the one of which the least is left, whichever of a gate's it is.
+#[test]
+fn older_fields_tell_of_the_closest_limit() {
+    let gate = five().0.legacy_fields(true).policy(Policy::new("hour", Quota::per_hour(3)));
+    let gate = gate.policy(Policy::new("day", Quota::per_day(3)));
+    let gate = gate.build().unwrap();
+    let fields = gate.fields(&decide(&gate, [])).unwrap();
+    let told: Vec<_> = fields.iter().skip(2).map(|field| field.value.to_owned()).collect();
+    // Of two that are as close the first.
+    assert_eq!(told, ["3", "2", "3600"]);
 }
 
 // Abuse 25: what others do is not told.
