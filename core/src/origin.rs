@@ -55,7 +55,8 @@ pub use source::Source;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// The address as a number: that of an [`IpAddr`] begins at an odd place, and whoever copies and reads it waits for memory.
+    /// The address as a number, in two halves. An [`IpAddr`] has its bytes behind a tag and not aligned, so that they are copied
+    /// in pieces which whoever reads them waits for.
     high: u64,
     low: u64,
     is_v6: bool,

@@ -32,6 +32,7 @@ impl Gate {
         let now = self.ticker.now();
         let origin = self.origin(peer, fields);
         self.notices.look(&self.source, &self.origins, peer, fields);
+        // The first policy's networks are the gate's own.
         let key = self.keyer.address(origin.network());
         self.tiers.first.see_to_it(now);
         let identity = if presented == Presented::Absent { Identity::Absent } else { Identity::Forged };
