@@ -188,6 +188,16 @@ impl<S: Storage, R: Arithmetic> RateLimiter<S, R> {
         }
     }
 
+    /// Decides one request, without a credential, where that takes a few instructions: `None` if nothing is decided, and
+    /// [`check`](Self::check) is to be asked.
+    // For callers that go on otherwise with what is in registers than with what another function has left in memory.
+    #[doc(hidden)]
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub fn check_at_home(&self, key: Key, now: Nanos) -> Option<Verdict> {
+        self.table.check_at_home(key, now, 1)
+    }
+
     /// Decides one request that costs as much as `cost` ordinary ones: a batch, a large upload.
     ///
     /// A cost of 0 is admitted and written nowhere. A cost above the limit is refused with

@@ -157,6 +157,12 @@ impl Quota {
         self.window
     }
 
+    /// Whether the whole limit comes back at once when a window is over: the quota is no [promise](Self::at_most), has no
+    /// [burst](Self::burst) and its windows are not [sliding](Self::sliding).
+    pub const fn is_fixed_window(&self) -> bool {
+        matches!(self.algorithm, Algorithm::FixedWindow)
+    }
+
     /// Whether a limiter can be built for this quota.
     ///
     /// # Errors

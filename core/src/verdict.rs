@@ -128,15 +128,6 @@ impl Standing {
         Self { limit, remaining, resets_in, basis: Basis::Own, receipt }
     }
 
-    /// A copy, field by field. A copy in one piece of what has just been written in pieces waits for memory.
-    #[doc(hidden)]
-    #[inline]
-    #[must_use]
-    pub const fn by_fields(&self) -> Self {
-        let Self { limit, remaining, resets_in, basis, receipt: Receipt { key, charged, cost } } = *self;
-        Self { limit, remaining, resets_in, basis, receipt: Receipt { key, charged, cost } }
-    }
-
     /// Whether the caller has used at least 80 % of its limit.
     #[inline]
     pub const fn is_near_limit(&self) -> bool {

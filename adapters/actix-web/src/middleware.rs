@@ -4,8 +4,9 @@ use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderMap, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
-use tollgate_http::{Checkpoint, Entry, Gate, Heard, Merge, Permit, Reply};
-use tollgate_http::{Responding, Terms, Written, types};
+use tollgate_http::{
+    Checkpoint, Entry, Gate, Heard, Merge, Permit, Reply, Responding, Terms, Written, types,
+};
 
 use crate::request::{Head, prepare};
 
@@ -31,8 +32,10 @@ types!(Sent: HeaderName, HeaderValue);
 impl<const GUARDS: bool> Middleware<GUARDS> {
     /// For a gate, shared or not yet.
     pub fn new(gate: impl Into<Arc<Gate>>) -> Self {
-        let checkpoint = if GUARDS { Checkpoint::guard(gate) } else { Checkpoint::limits(gate) };
-        Self { inner: (), checkpoint }
+        Self {
+            inner: (),
+            checkpoint: if GUARDS { Checkpoint::guard(gate) } else { Checkpoint::limits(gate) },
+        }
     }
 }
 
@@ -73,23 +76,29 @@ where
     type Future = Responding<Rc<S>, ServiceRequest, S::Future, Outcome<EitherBody<B>>>;
     forward_ready!(inner);
 
-    fn call(&self, request: ServiceRequest) -> Self::Future {
-        let head = Head::of(request.request());
+    fn call(&self, mut request: ServiceRequest) -> Self::Future {
+        let (inner, gate, head) = (&self.inner, self.checkpoint.gate(), Head::of(request.request()));
         // Not of `ConnectionInfo`, which believes what the client writes.
         let peer = request.peer_addr().map(|peer| peer.ip());
-        let entry = self.checkpoint.enter(|f, t| f(&head, t), peer, || head.extensions.get(), &head, ADVICE);
+        let entry = match self.checkpoint.go_straight(peer.as_ref(), &head) {
+            Ok(permit) => {
+                drop(head);
+                prepare(gate, permit.decision().clone(), &mut request);
+                return Responding::passed(inner.call(request), Some(permit), settle);
+            }
+            Err(aside) => aside.enter(|f, t| f(&head, t), peer, || head.extensions.get(), &head, ADVICE),
+        };
         drop(head);
         let finish = |request: &ServiceRequest, heard: Heard| heard.finish(&Head::of(request.request()));
-        let go_on = |inner: &Rc<S>, mut request: ServiceRequest, gate: &Gate, entry| match entry {
+        Responding::onward(entry, gate, inner, request, finish, |to, mut request, gate, entry| match entry {
             Entry::Passes { decision, permit } => {
                 decision.map(|decision| prepare(gate, decision, &mut request));
-                Responding::passed(inner.call(request), permit, settle)
+                Responding::passed(to.call(request), permit, settle)
             }
             Entry::Answered(reply) => {
                 Responding::answered(Ok(request.into_response(to_response(reply).map_into_right_body())))
             }
-        };
-        Responding::onward(entry, self.checkpoint.gate(), &self.inner, request, finish, go_on)
+        })
     }
 }
 

@@ -2,11 +2,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use tollgate::Presented;
+
 use crate::decision::{Decision, NoPeer};
 use crate::examine::Admission;
 use crate::gate::Gate;
 use crate::pending::Pending;
-use crate::permit::Permit;
+use crate::permit::{Permit, UnderWay};
 use crate::reply::Reply;
 use crate::request::RequestFields;
 use crate::terms::Terms;
@@ -41,42 +43,32 @@ impl<T: ?Sized> Checkpoint<T> {
         }
     }
 
-    /// Asks whether a request goes on. Behind a guard, `decided` is asked what its gate has decided already.
+    /// Lets a request go on at once, if nothing but the caller's own count has a say in that: most are such.
     ///
-    /// `say` calls the function of the terms. `peer` is where the connection comes from; `advice` tells the operator how that
-    /// gets into a request in the adapter's framework.
+    /// `peer` is where the connection comes from.
     ///
     /// # Errors
-    /// If the store of a [shared](crate::GateBuilder::shared) gate has to be asked first. The request is kept until it has
-    /// answered, and [`Heard::finish`](crate::Heard::finish) then says what becomes of it.
+    /// If it does not go on, or more must be asked: see [`Aside::enter`].
     #[inline]
-    pub fn enter<'d>(
+    pub fn go_straight(
         &self,
-        say: impl for<'g> FnOnce(&T, Terms<'g>) -> Terms<'g>,
-        peer: Option<IpAddr>,
-        decided: impl FnOnce() -> Option<&'d Decision>,
+        peer: Option<&IpAddr>,
         fields: &(impl RequestFields + ?Sized),
-        advice: &str,
-    ) -> Result<Entry, Pending> {
-        Ok(match self {
-            Self::Guard(gate) => match gate.internal(decided(), fields) {
-                Some(_) => Entry::Passes { decision: None, permit: None },
-                None => Entry::Answered(gate.unauthorized().into()),
-            },
-            Self::Limits(gate, said) => {
-                let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
-                match terms.begin(peer, fields) {
-                    Ok(Admission::Decided(decision, permit)) => {
-                        if decision.lacks_peer() {
-                            gate.tell_uncounted(advice);
-                        }
-                        Entry::of(gate, decision, permit, fields)
-                    }
-                    Ok(Admission::Pending(pending)) => return Err(pending),
-                    Err(NoPeer) => Entry::Answered(gate.no_peer(advice).into()),
-                }
+    ) -> Result<Permit, Aside<'_, T>> {
+        let Self::Limits(gate, said) = self else {
+            return Err(Aside { checkpoint: self, presented: Presented::Absent, refused: None });
+        };
+        let presented = gate.verify(fields);
+        let decision = match (said, peer) {
+            (None, Some(peer)) => gate.decide_straight(presented, peer, fields),
+            _ => None,
+        };
+        match decision {
+            Some(decision) if decision.passes() => {
+                Ok(Permit::new(UnderWay::new(Arc::clone(gate), None), decision))
             }
-        })
+            refused => Err(Aside { checkpoint: self, presented, refused }),
+        }
     }
 
     /// The gate.
@@ -105,6 +97,64 @@ impl<T: ?Sized> fmt::Debug for Checkpoint<T> {
             Self::Guard(_) => "Guard",
         };
         f.debug_struct(name).field("gate", self.gate()).finish_non_exhaustive()
+    }
+}
+
+/// A request that does not [go straight](Checkpoint::go_straight).
+#[must_use = "a request that nobody asks about goes nowhere"]
+pub struct Aside<'c, T: ?Sized> {
+    checkpoint: &'c Checkpoint<T>,
+    /// Before limits.
+    presented: Presented,
+    /// It is decided, and does not pass.
+    refused: Option<Decision>,
+}
+
+impl<T: ?Sized> fmt::Debug for Aside<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Aside").field("refused", &self.refused).finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized> Aside<'_, T> {
+    /// Asks whether the request goes on. Behind a guard, `decided` is asked what its gate has decided already.
+    ///
+    /// `say` calls the function of the terms. `peer` and `fields` are those that it came with; `advice` tells the operator how a
+    /// peer gets into a request in the adapter's framework.
+    ///
+    /// # Errors
+    /// If the store of a [shared](crate::GateBuilder::shared) gate has to be asked first. The request is kept until it has
+    /// answered, and [`Heard::finish`](crate::Heard::finish) then says what becomes of it.
+    // Out of the way of those that go straight.
+    #[inline(never)]
+    pub fn enter<'d>(
+        self,
+        say: impl for<'g> FnOnce(&T, Terms<'g>) -> Terms<'g>,
+        peer: Option<IpAddr>,
+        decided: impl FnOnce() -> Option<&'d Decision>,
+        fields: &(impl RequestFields + ?Sized),
+        advice: &str,
+    ) -> Result<Entry, Pending> {
+        Ok(match (self.checkpoint, self.refused) {
+            (Checkpoint::Guard(gate), _) => match gate.internal(decided(), fields) {
+                Some(_) => Entry::Passes { decision: None, permit: None },
+                None => Entry::Answered(gate.unauthorized().into()),
+            },
+            (Checkpoint::Limits(gate, _), Some(refused)) => Entry::of(gate, refused, None, fields),
+            (Checkpoint::Limits(gate, said), None) => {
+                let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
+                match terms.begin(self.presented, peer, fields) {
+                    Ok(Admission::Decided(decision, permit)) => {
+                        if decision.lacks_peer() {
+                            gate.tell_uncounted(advice);
+                        }
+                        Entry::of(gate, decision, permit, fields)
+                    }
+                    Ok(Admission::Pending(pending)) => return Err(pending),
+                    Err(NoPeer) => Entry::Answered(gate.no_peer(advice).into()),
+                }
+            }
+        })
     }
 }
 

@@ -42,7 +42,7 @@ impl Gate {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Decision, NoPeer> {
-        match self.examine(plan, peer, fields, false)? {
+        match self.examine(plan, self.verify(fields), peer, fields, false)? {
             Examined::Decided(decision, _) => Ok(decision),
             Examined::Unknown(unknown) => Ok(self.without_waiting(*unknown, fields)),
         }
@@ -55,7 +55,7 @@ impl Gate {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<(Decision, Option<Permit>), NoPeer> {
-        Ok(match self.examine(plan, peer, fields, true)? {
+        Ok(match self.examine(plan, self.verify(fields), peer, fields, true)? {
             Examined::Decided(decision, entered) => self.permitted(decision, entered),
             Examined::Unknown(mut unknown) => {
                 // If it passes in shadow mode it is counted nowhere.
@@ -65,14 +65,15 @@ impl Gate {
         })
     }
 
-    /// The same, where the store may be asked.
+    /// The same, where the store may be asked, of a request whose credential has been looked at.
     pub(crate) fn begin_by(
         self: &Arc<Self>,
         plan: &Plan,
+        presented: Presented,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Admission, NoPeer> {
-        Ok(match self.examine(plan, peer, fields, true)? {
+        Ok(match self.examine(plan, presented, peer, fields, true)? {
             Examined::Decided(decision, entered) => {
                 let (decision, permit) = self.permitted(decision, entered);
                 Admission::Decided(decision, permit)
@@ -89,7 +90,8 @@ impl Gate {
         entered: Option<Box<Receipt>>,
     ) -> (Decision, Option<Permit>) {
         let is_counted = decision.is_counted() && decision.passes();
-        let permit = is_counted.then(|| Permit::new(UnderWay::new(Arc::clone(self), entered), &decision));
+        let permit =
+            is_counted.then(|| Permit::new(UnderWay::new(Arc::clone(self), entered), decision.clone()));
         (decision, permit)
     }
 
@@ -98,17 +100,18 @@ impl Gate {
     pub(crate) fn examine(
         &self,
         plan: &Plan,
+        presented: Presented,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
         is_entering: bool,
     ) -> Result<Examined, NoPeer> {
-        let (presented, mode) = (self.verify(fields), self.mode.load());
-        match peer {
-            Some(peer) if self.is_straight(plan, presented, mode) => {
-                Ok(Examined::Decided(self.decide_straight(presented, mode, peer, fields), None))
-            }
-            _ => self.examine_all(plan, presented, mode, peer, fields, is_entering),
+        if plan.is_ordinary()
+            && let Some(peer) = peer
+            && let Some(decision) = self.decide_straight(presented, &peer, fields)
+        {
+            return Ok(Examined::Decided(decision, None));
         }
+        self.examine_all(plan, presented, peer, fields, is_entering)
     }
 
     /// The same for any gate and any request.
@@ -117,7 +120,6 @@ impl Gate {
         &self,
         plan: &Plan,
         presented: Presented,
-        mode: Mode,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
         is_entering: bool,
@@ -129,7 +131,7 @@ impl Gate {
             outcome: Outcome::Uncounted,
             class: plan.class,
             now: self.ticker.now(),
-            mode,
+            mode: self.mode.load(),
             lacks_peer: false,
             refunds: Refunds::none(),
         };
@@ -144,7 +146,7 @@ impl Gate {
             Presented::Absent | Presented::Forged => match self.keys(decision.origin.as_ref(), plan) {
                 Some(keys) => {
                     if let Some(peer) = peer {
-                        self.notices.look(&self.source, &self.origins, peer, fields);
+                        self.notices.look(&self.source, &self.origins, &peer, fields);
                     }
                     let in_flight = self.in_flight.as_ref().filter(|_| is_entering);
                     let caller = || Caller { key: keys.caller, peer, is_named: plan.caller.is_some() };

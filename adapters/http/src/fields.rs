@@ -178,15 +178,35 @@ impl<'m> Told<'m> {
         Self { styles, list: List::new(), closest: None }
     }
 
-    /// With one policy more.
+    /// With one policy more, if there is something to tell of it.
     #[inline]
-    pub(crate) fn and(&mut self, member: Member<'m>) {
+    pub(crate) fn and(&mut self, member: Option<Member<'m>>) {
+        let Some(member) = member else { return };
         if self.styles.draft {
             member.list(&mut self.list);
         }
         let is_closest = || self.closest.as_ref().is_none_or(|closest| member.share() < closest.share());
         if self.styles.legacy && is_closest() {
             self.closest = Some(member);
+        }
+    }
+
+    /// What [`tell`](Self::tell) tells, in an adapter's types: each value is made where its name is known, and not where any
+    /// might be.
+    #[inline]
+    pub(crate) fn give<T: Types>(&self, policies: &Ready, mut add: impl FnMut(T::Name, T::Value, Merge)) {
+        if self.styles.draft {
+            policies.give::<T>(|value| add(T::name(Name::RateLimitPolicy), value, Merge::Append));
+        }
+        if !self.list.is_empty()
+            && let Some(value) = T::copied(self.list.as_bytes())
+        {
+            add(T::name(Name::RateLimit), value, Merge::Append);
+        }
+        if let Some(closest) = &self.closest {
+            for (name, number) in LEGACY.into_iter().zip(closest.legacy()) {
+                Text::Number(number).give::<T>(name, |name, value| add(name, value, Merge::Keep));
+            }
         }
     }
 
@@ -226,6 +246,7 @@ pub(crate) fn retry_after(wait: Nanos, resolution: Nanos) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::tests::Of;
 
     #[test]
     fn waits_round_up_and_are_never_zero() {
@@ -245,10 +266,29 @@ mod tests {
         let (styles, mut fields) = (Styles { draft: true, legacy: false }, Fields::default());
         let mut told = Told::nothing(styles);
         for member in members {
-            told.and(member);
+            told.and(Some(member));
         }
         told.tell(&Ready::new(String::new()), |name, value, _| fields.set(name, value));
         fields.rate_limit().to_owned()
+    }
+
+    #[test]
+    fn what_is_given_is_what_is_told() {
+        let policies = Ready::new(r#""default";q=300;w=60"#.into());
+        for (draft, legacy) in [(false, false), (true, false), (false, true), (true, true)] {
+            let mut all = Told::nothing(Styles { draft, legacy });
+            for remaining in [None, Some(0), Some(7), Some(300)] {
+                let more_in = remaining.map(|remaining| Nanos::from_secs(remaining.into()));
+                let member = |remaining| Member { policy: "default", limit: 300, remaining, more_in };
+                all.and(remaining.map(member));
+                let (mut told, mut given) = (Vec::new(), Vec::new());
+                all.tell(&policies, |name, value, merge| {
+                    told.push((name.as_str().into(), value.bytes(), merge));
+                });
+                all.give::<Of<Bytes>>(&policies, |name, value, merge| given.push((name, value, merge)));
+                assert_eq!(given, told);
+            }
+        }
     }
 
     #[test]

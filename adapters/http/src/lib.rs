@@ -131,7 +131,7 @@ pub use answer::{Answer, RefusalBody};
 pub use builder::GateBuilder;
 #[doc(hidden)]
 pub use bytes::Bytes;
-pub use checkpoint::{Checkpoint, Entry};
+pub use checkpoint::{Aside, Checkpoint, Entry};
 pub use clock::{Clock, ManualClock};
 pub use control::ChangeError;
 pub use credential::{LONGEST_HEADER_NAME, MOST_SECRETS};

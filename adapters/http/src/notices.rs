@@ -44,12 +44,12 @@ impl Notices {
         &self,
         source: &Source,
         origins: &Origins<N>,
-        peer: IpAddr,
+        peer: &IpAddr,
         fields: &(impl RequestFields + ?Sized),
     ) {
         // ORDERING: a number of requests, which orders nothing; here and below.
         if self.left.load(Ordering::Relaxed) > 0 {
-            self.examine(source, origins.is_trusted(peer), peer, fields);
+            self.examine(source, origins.is_trusted(*peer), *peer, fields);
         }
     }
 

@@ -96,7 +96,7 @@ impl Heard {
         if decision.is_over_limit() {
             under_way.end();
         }
-        let permit = decision.passes().then(|| Permit::new(under_way, &decision));
+        let permit = decision.passes().then(|| Permit::new(under_way, decision.clone()));
         (decision, permit)
     }
 }

@@ -20,8 +20,8 @@ pub struct Permit {
 
 impl Permit {
     /// Of a request that was decided so.
-    pub(crate) fn new(under_way: UnderWay, decision: &Decision) -> Self {
-        Self { decision: decision.clone(), under_way }
+    pub(crate) const fn new(under_way: UnderWay, decision: Decision) -> Self {
+        Self { decision, under_way }
     }
 
     /// What was decided.

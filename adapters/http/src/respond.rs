@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-use tollgate::{Nanos, Reason};
+use tollgate::{Nanos, Reason, Standing};
 
 use crate::answer::{Answer, tell_refused};
 use crate::decision::{By, Decision, NoPeer, Outcome};
@@ -14,8 +14,8 @@ use crate::mode::Mode;
 use crate::name::{FieldName, Name};
 use crate::reply::Reply;
 use crate::request::RequestFields;
-use crate::text::Text;
-use crate::tier::IN_FLIGHT;
+use crate::text::{Ready, Text};
+use crate::tier::{IN_FLIGHT, Tier};
 
 impl Gate {
     /// The fields that a response to this request carries, whoever answers it; none if it was exempt or not counted, or
@@ -33,37 +33,41 @@ impl Gate {
     /// Gives each of them to `add`.
     #[inline]
     pub(crate) fn tell(&self, decision: &Decision, add: impl FnMut(Name, Text<'_>, Merge)) -> Option<()> {
+        self.told(decision, |told, list| told.tell(list, add))
+    }
+
+    #[inline]
+    pub(crate) fn told(&self, decision: &Decision, give: impl FnOnce(&Told<'_>, &Ready)) -> Option<()> {
         let is_wanted = self.styles.draft || self.styles.legacy;
         if decision.0.gate != self.id || !is_wanted {
             return None;
         }
         let texts = self.texts.load();
         let list = texts.lists.get(decision.0.class.map_or(0, |class| usize::from(class) + 1))?;
-        let mut chosen = self.tiers.chosen(decision.0.class);
         let (mut told, refunded) = (Told::nothing(self.styles), decision.0.refunds.load());
         match &decision.0.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => return None,
-            Outcome::Admitted(standings) => chosen.enumerate().for_each(|(place, tier)| {
-                if let Some(standing) = standings.get(place).filter(|_| tier.is_of_callers()) {
-                    let refund = if refunded.has(place) { standing.receipt.cost() } else { 0 };
-                    let (policy, limit) = (&*tier.name, standing.limit);
-                    let remaining = standing.remaining.saturating_add(refund).min(limit);
-                    let more_in = (remaining < limit).then(|| tier.more_in(standing, decision.0.now));
-                    told.and(Member { policy, limit, remaining, more_in });
+            Outcome::Admitted(standings) => {
+                let of = |tier, standing, place| member(tier, standing, refunded.has(place), decision.0.now);
+                if let [first, further @ ..] = &**standings {
+                    told.and(of(self.tiers.first(decision.0.class), first, 0));
+                    for ((standing, tier), place) in further.iter().zip(&self.tiers.further).zip(1..) {
+                        told.and(of(tier, standing, place));
+                    }
                 }
-            }),
+            }
             // Where the count can't be reached, nobody knows what remains.
             Outcome::Refused { refusal, .. } if refusal.reason == Reason::Unreachable => {}
             Outcome::Refused { by, refusal, remaining } => {
                 let policy = match by {
-                    By::Policy(by) => &*chosen.nth(*by)?.name,
+                    By::Policy(by) => &*self.tiers.chosen(decision.0.class).nth(*by)?.name,
                     By::InFlight => IN_FLIGHT,
                 };
                 let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
-                told.and(Member { policy, limit: refusal.limit, remaining: *remaining, more_in });
+                told.and(Some(Member { policy, limit: refusal.limit, remaining: *remaining, more_in }));
             }
         }
-        told.tell(list, add);
+        give(&told, list);
         Some(())
     }
 
@@ -147,6 +151,19 @@ impl Gate {
     pub fn unauthorized(&self) -> Answer {
         Answer::unauthorized(&self.challenge)
     }
+}
+
+/// Where an admitted caller stands with a policy, if nobody else uses its budget.
+#[inline]
+fn member<'t>(tier: &'t Tier, standing: &Standing, is_refunded: bool, now: Nanos) -> Option<Member<'t>> {
+    if !tier.is_of_callers() {
+        return None;
+    }
+    let refund = if is_refunded { standing.receipt.cost() } else { 0 };
+    let limit = standing.limit;
+    let remaining = standing.remaining.saturating_add(refund).min(limit);
+    let more_in = (remaining < limit).then(|| tier.more_in(standing, now));
+    Some(Member { policy: &tier.name, limit, remaining, more_in })
 }
 
 static CONTENT_TYPE: LazyLock<FieldName> = LazyLock::new(|| FieldName::new("content-type"));

@@ -17,11 +17,9 @@ impl Settled<'_> {
     /// extensions, for whoever is further outside: the decision about a request that would be refused, were the gate not in
     /// shadow mode; `None` if one further inside says more.
     #[inline]
-    pub fn write<T: Types>(&self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Option<Decision> {
+    pub fn write<T: Types>(&self, add: impl FnMut(T::Name, T::Value, Merge)) -> Option<Decision> {
         let Permit { decision, under_way } = self.permit;
-        under_way.gate().tell(decision, |name, value, merge| {
-            value.give::<T>(name, |name, value| add(name, value, merge));
-        });
+        under_way.gate().told(decision, |told, list| told.give::<T>(list, add));
         self.is_told.then(|| decision.clone())
     }
 }

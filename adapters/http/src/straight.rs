@@ -2,46 +2,94 @@
 
 use std::net::IpAddr;
 
-use tollgate::{Presented, Verdict};
+use tollgate::{Key, Nanos, Origin, Presented, Verdict};
 
 use crate::decision::{By, Decision, Identity, Outcome, Parts, Standings};
 use crate::gate::Gate;
 use crate::mode::Mode;
 use crate::refunds::Refunds;
 use crate::request::RequestFields;
-use crate::terms::Plan;
 use crate::watching::Caller;
 
 impl Gate {
-    /// Whether a request whose peer is known goes the straight way: on ordinary terms, through a gate with one table.
-    #[inline]
-    pub(crate) fn is_straight(&self, plan: &Plan, presented: Presented, mode: Mode) -> bool {
-        let is_counted = mode != Mode::Off && !matches!(presented, Presented::Service(_));
-        is_counted && self.has_one_table && plan.is_ordinary()
-    }
-
-    /// Decides it, as [`Gate::examine_all`] would.
+    /// Decides a request on ordinary terms, of no service of ours, if the gate has one table and is not off, as
+    /// [`Gate::examine_all`] would; `None` if nothing is decided.
     #[inline]
     pub(crate) fn decide_straight(
         &self,
         presented: Presented,
-        mode: Mode,
-        peer: IpAddr,
+        peer: &IpAddr,
         fields: &(impl RequestFields + ?Sized),
-    ) -> Decision {
+    ) -> Option<Decision> {
+        let mode = self.mode.load();
+        if !self.has_one_table || mode == Mode::Off || matches!(presented, Presented::Service(_)) {
+            return None;
+        }
         let now = self.ticker.now();
-        let origin = self.origin(peer, fields);
+        let origin = self.origin(*peer, fields);
         self.notices.look(&self.source, &self.origins, peer, fields);
         // The first policy's networks are the gate's own.
         let key = self.keyer.address(origin.network());
         self.tiers.first.see_to_it(now);
-        let identity = if presented == Presented::Absent { Identity::Absent } else { Identity::Forged };
+        let is_forged = presented == Presented::Forged;
+        let at_home = if is_forged { None } else { self.table.limiter().check_at_home(key, now) };
+        let decision = match at_home {
+            // Here and not where other verdicts become decisions, so that it is put together from registers.
+            Some(Verdict::Admitted(standing)) => {
+                let outcome = Outcome::Admitted(Standings::One([standing]));
+                self.counted(Identity::Absent, origin, outcome, now, mode)
+            }
+            Some(Verdict::Refused(refusal)) => {
+                let outcome = Outcome::Refused { by: By::Policy(0), refusal, remaining: 0 };
+                self.counted_elsewhere(outcome, origin, now, mode)
+            }
+            Some(Verdict::Exempt(_)) | None => self.decide_elsewhere(is_forged, key, origin, now, mode),
+        };
+        if let Some(watching) = &self.watching {
+            let caller = || Caller { key, peer: Some(*peer), is_named: false };
+            watching.look(self, &decision.0, caller, presented, fields);
+        }
+        Some(decision)
+    }
+
+    /// The same where nothing is known yet.
+    #[inline(never)]
+    fn decide_elsewhere(
+        &self,
+        is_forged: bool,
+        key: Key,
+        origin: Origin,
+        now: Nanos,
+        mode: Mode,
+    ) -> Decision {
+        let (presented, identity) = if is_forged {
+            (Presented::Forged, Identity::Forged)
+        } else {
+            (Presented::Absent, Identity::Absent)
+        };
         let outcome = match self.table.limiter().check(key, presented, now) {
             Verdict::Exempt(service) => Outcome::Exempt(service),
-            Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing.by_fields()])),
+            Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing])),
             Verdict::Refused(refusal) => Outcome::Refused { by: By::Policy(0), refusal, remaining: 0 },
         };
-        let decision = self.done(Parts {
+        self.counted(identity, origin, outcome, now, mode)
+    }
+
+    #[inline(never)]
+    fn counted_elsewhere(&self, outcome: Outcome, origin: Origin, now: Nanos, mode: Mode) -> Decision {
+        self.counted(Identity::Absent, origin, outcome, now, mode)
+    }
+
+    #[inline]
+    fn counted(
+        &self,
+        identity: Identity,
+        origin: Origin,
+        outcome: Outcome,
+        now: Nanos,
+        mode: Mode,
+    ) -> Decision {
+        self.done(Parts {
             gate: self.id,
             identity,
             origin: Some(origin),
@@ -51,12 +99,7 @@ impl Gate {
             mode,
             lacks_peer: false,
             refunds: Refunds::none(),
-        });
-        if let Some(watching) = &self.watching {
-            let caller = || Caller { key, peer: Some(peer), is_named: false };
-            watching.look(self, &decision.0, caller, presented, fields);
-        }
-        decision
+        })
     }
 }
 
@@ -71,8 +114,10 @@ mod tests {
 
     use super::*;
     use crate::clock::{Clock, ManualClock};
+    use crate::decision::NoPeer;
     use crate::examine::Examined;
     use crate::fields::Fields;
+    use crate::terms::Plan;
     use crate::watching::Throttled;
 
     const SECRET: &str = "a secret of a service, long enough";
@@ -151,9 +196,23 @@ mod tests {
 
     /// What is decided, and what its response is told, before it is settled and after.
     fn asked(gate: &Gate, step: &Step) -> Option<(Parts, [Option<Fields>; 2])> {
-        let examined = gate.examine(&plan(step.plan), peer(step.peer), FIELDS[step.fields], true);
-        let Ok(Examined::Decided(decision, entered)) = examined else { return None };
-        assert_eq!(entered, None);
+        let (plan, peer, fields) = (plan(step.plan), peer(step.peer), FIELDS[step.fields]);
+        let presented = gate.verify(fields);
+        let straight = match peer {
+            Some(peer) if plan.is_ordinary() => gate.decide_straight(presented, &peer, fields),
+            _ => None,
+        };
+        let is_ours = matches!(presented, Presented::Service(_));
+        let is_expected = gate.has_one_table && gate.mode() != Mode::Off && !is_ours;
+        assert_eq!(straight.is_some(), is_expected && peer.is_some() && plan.is_ordinary());
+        let decision = match straight {
+            Some(decision) => decision,
+            None => match gate.examine(&plan, presented, peer, fields, true) {
+                Ok(Examined::Decided(decision, None)) => decision,
+                Err(NoPeer) => return None,
+                Ok(_) => panic!("there is no store and no limit of requests under way"),
+            },
+        };
         let before = gate.fields(&decision);
         gate.settle_decision(&decision, if step.is_free { 503 } else { 200 }, None);
         let told = [before, gate.fields(&decision)];

@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use tollgate::Key;
+use tollgate::{Key, Presented};
 
 use crate::decision::{Decision, NoPeer};
 use crate::examine::{Admission, Examined};
@@ -130,7 +130,7 @@ impl Terms<'_> {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Decision, NoPeer> {
-        match self.gate.examine(&self.plan, peer, fields, false)? {
+        match self.gate.examine(&self.plan, self.gate.verify(fields), peer, fields, false)? {
             Examined::Decided(decision, _) => Ok(decision),
             Examined::Unknown(unknown) => Ok(Pending::new(self.gate, unknown).await.decide(fields).0),
         }
@@ -159,7 +159,7 @@ impl Terms<'_> {
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<(Decision, Option<Permit>), NoPeer> {
-        match self.begin(peer, fields)? {
+        match self.begin(self.gate.verify(fields), peer, fields)? {
             Admission::Decided(decision, permit) => Ok((decision, permit)),
             Admission::Pending(pending) => Ok(pending.await.decide(fields)),
         }
@@ -168,9 +168,10 @@ impl Terms<'_> {
     /// The same, where nobody waits yet.
     pub(crate) fn begin(
         self,
+        presented: Presented,
         peer: Option<IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Admission, NoPeer> {
-        self.gate.begin_by(&self.plan, peer, fields)
+        self.gate.begin_by(&self.plan, presented, peer, fields)
     }
 }

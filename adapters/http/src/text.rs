@@ -60,7 +60,7 @@ impl Ready {
     }
 
     #[inline]
-    fn give<T: Types>(&self, add: impl FnOnce(T::Value)) {
+    pub(crate) fn give<T: Types>(&self, add: impl FnOnce(T::Value)) {
         let first = self.value.get_or_init(|| Box::new(T::value(self.text.clone())));
         match first.downcast_ref::<Option<T::Value>>() {
             Some(Some(value)) => add(value.clone()),
@@ -108,7 +108,7 @@ static DIGITS: [[u8; 3]; SMALL] = {
 };
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// An adapter whose values are `V`.
-    struct Of<V>(V);
+    pub(crate) struct Of<V>(V);
 
     impl<V: From<Bytes> + Clone + Send + Sync + 'static> Types for Of<V> {
         type Name = Vec<u8>;

@@ -20,6 +20,8 @@ pub(crate) struct Tier {
     pub(crate) name: String,
     sharers: Sharers,
     budgets: Budgets,
+    /// Then more is there when all is. It stays so: a quota can only be changed to one of its kind.
+    is_fixed_window: bool,
 }
 
 /// Who shares a budget.
@@ -71,7 +73,7 @@ impl Tier {
                 Budgets::Kept(Upkeep::new(limiter.with_overflow(policy.overflow)))
             }
         };
-        Ok(Self { name: policy.name, sharers, budgets })
+        Ok(Self { is_fixed_window: policy.quota.is_fixed_window(), name: policy.name, sharers, budgets })
     }
 
     /// Begins at the clock's time.
@@ -150,8 +152,15 @@ impl Tier {
         }
     }
 
-    /// The time until more than what remains is there.
+    /// The time until more than what remains is there, from `now`, when the request was decided. With fixed windows that is told
+    /// as it was then, whatever the quota has become.
+    #[inline]
     pub(crate) fn more_in(&self, standing: &Standing, now: Nanos) -> Nanos {
+        if self.is_fixed_window { standing.resets_in } else { self.more_in_by_rule(standing, now) }
+    }
+
+    /// The same by any rule.
+    fn more_in_by_rule(&self, standing: &Standing, now: Nanos) -> Nanos {
         match &self.budgets {
             Budgets::Kept(kept) => kept.limiter().more_in(standing, now),
             Budgets::One(limiter) => limiter.more_in(standing, now),
@@ -252,6 +261,9 @@ fn used_up(quota: Quota) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::policy::LONGEST_POLICY_NAME;
 
@@ -268,6 +280,32 @@ mod tests {
             r#""default";q=10;w=2"#
         );
         assert_eq!(described(Quota::new(10, Nanos::from_millis(999))), r#""default";q=10"#);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        // The rule says when more is there, of a window that began earlier or ahead of the clock, too.
+        #[test]
+        fn fixed_windows_come_back_at_once(
+            window in 1_000_000..=10_000_000_000_u64,
+            steps in vec((0..2_000_000_000_u64, any::<bool>(), 0..4_u32), 1..40),
+        ) {
+            let policy = Policy::new("default", Quota::new(30, Nanos(window)));
+            let tier = Tier::new(policy, 64, Prefixes::default(), false).unwrap();
+            let mut now = Nanos::from_secs(100);
+            tier.begin(now);
+            for (step, goes_back, cost) in steps {
+                now = if goes_back { now.saturating_sub(Nanos(step)) } else { now.saturating_add(Nanos(step)) };
+                let verdict = tier.check(Key::from_fingerprint(u64::MAX / 7), Presented::Absent, now, cost);
+                prop_assert!(tier.is_fixed_window);
+                if let Verdict::Admitted(standing) = verdict
+                    && standing.remaining < standing.limit
+                {
+                    prop_assert_eq!(tier.more_in(&standing, now), tier.more_in_by_rule(&standing, now));
+                }
+            }
+        }
     }
 
     #[test]

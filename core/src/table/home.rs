@@ -16,9 +16,6 @@ use crate::verdict::{Reason, Receipt, Refusal, Standing, Verdict};
 
 impl<S: Lines, R: Arithmetic> Table<S, R> {
     /// Decides one request of a cost from 1 to the limit, or of nothing by a rule that charges nothing.
-    ///
-    /// A fixed window that runs is decided on where this is called, in so little code that it all stays in registers: of a
-    /// verdict that is only asked whether it passes, nothing is written to memory.
     #[expect(
         clippy::inline_always,
         reason = "behind a call it takes a third longer, for one who asks only whether it passes"
@@ -28,27 +25,48 @@ impl<S: Lines, R: Arithmetic> Table<S, R> {
         if !HOME_FIRST {
             return self.check_everywhere(key, now, cost);
         }
-        let Some(window) = self.rule.fixed_window() else { return self.check_line(key, now, cost) };
-        let caller = Caller::of(key);
-        let Some(home) = caller.home_slot(&self.storage) else {
-            return self.check_everywhere(key, now, cost);
-        };
+        self.at_home(key, now, cost, |verdict| verdict, || self.check_line(key, now, cost))
+    }
+
+    /// The same if the caller's word is in its home slot and nobody else is at it; `None` if nothing is decided.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn check_at_home(&self, key: Key, now: Nanos, cost: u32) -> Option<Verdict> {
+        if HOME_FIRST { self.at_home(key, now, cost, Some, || None) } else { None }
+    }
+
+    /// What is `decided` by the home slot, or what is done `otherwise`.
+    ///
+    /// A fixed window that runs is decided on where this is called, in so little code that it all stays in registers: of a
+    /// verdict that is only asked whether it passes, nothing is written to memory.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn at_home<T>(
+        &self,
+        key: Key,
+        now: Nanos,
+        cost: u32,
+        decided: impl FnOnce(Verdict) -> T,
+        otherwise: impl FnOnce() -> T,
+    ) -> T {
+        let Some(window) = self.rule.fixed_window() else { return otherwise() };
+        let Some(home) = Caller::of(key).home_slot(&self.storage) else { return otherwise() };
         let word = home.load();
-        let Some(state) = word.state_of(key.fingerprint()) else { return self.check_line(key, now, cost) };
+        let Some(state) = word.state_of(key.fingerprint()) else { return otherwise() };
         let window = window.with_dial(self.read_dial());
         match window.charge_running(state, now, cost) {
             Some(Charge::Admitted { state, remaining, resets_in }) if home.swap(word, word.plus(cost)) => {
                 let receipt = Receipt::new(key, state, cost);
-                Verdict::Admitted(Standing::new(window.limit(), remaining, resets_in, receipt))
+                decided(Verdict::Admitted(Standing::new(window.limit(), remaining, resets_in, receipt)))
             }
             Some(Charge::Refused { retry_after, .. }) => {
                 self.counters.add(Count::Refused);
-                Verdict::Refused(Refusal::new(window.limit(), retry_after, Reason::OverLimit))
+                decided(Verdict::Refused(Refusal::new(window.limit(), retry_after, Reason::OverLimit)))
             }
             // The window is over or begins ahead of the clock, or somebody else was at the word.
             _ => {
                 cold_path();
-                self.check_line(key, now, cost)
+                otherwise()
             }
         }
     }

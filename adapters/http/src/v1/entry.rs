@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{Extensions, Request, Response};
 
 use crate::checkpoint::{self, Checkpoint};
+use crate::decision::Decision;
 use crate::gate::Gate;
 use crate::pending::{Heard, Pending};
 use crate::permit::Permit;
@@ -37,8 +38,18 @@ pub fn enter<B, R: From<Bytes>>(
     let head = Head::from(&*request);
     let fields = Headers::of(&head);
     let (peer, decided) = (peer(head.extensions), || head.extensions.get());
-    let entry = checkpoint.enter(|terms, ordinary| terms(&head, ordinary), peer, decided, &fields, advice)?;
-    Ok(prepared(checkpoint.gate(), entry, request))
+    let gate = checkpoint.gate();
+    match checkpoint.go_straight(peer.as_ref(), &fields) {
+        Ok(permit) => {
+            prepare(gate, permit.decision().clone(), request);
+            Ok(Entry::Passes(Some(permit)))
+        }
+        Err(aside) => {
+            let entry =
+                aside.enter(|terms, ordinary| terms(&head, ordinary), peer, decided, &fields, advice)?;
+            Ok(prepared(gate, entry, request))
+        }
+    }
 }
 
 /// The same for a request that had to wait, once the store has answered.
@@ -48,16 +59,20 @@ pub fn finish<B, R: From<Bytes>>(heard: Heard, request: &mut Request<B>) -> Entr
     prepared(&gate, entry, request)
 }
 
-#[inline]
 fn prepared<B, R: From<Bytes>>(gate: &Gate, entry: checkpoint::Entry, request: &mut Request<B>) -> Entry<R> {
     match entry {
         checkpoint::Entry::Passes { decision, permit } => {
             if let Some(decision) = decision {
-                strip(gate, &decision, request);
-                request.extensions_mut().insert(decision);
+                prepare(gate, decision, request);
             }
             Entry::Passes(permit)
         }
         checkpoint::Entry::Answered(reply) => Entry::Answered(to_response(reply, request.method())),
     }
+}
+
+#[inline]
+fn prepare<B>(gate: &Gate, decision: Decision, request: &mut Request<B>) {
+    strip(gate, &decision, request);
+    request.extensions_mut().insert(decision);
 }

@@ -1,6 +1,7 @@
 //! What responses say.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_http::{
@@ -108,15 +109,42 @@ fn both(gate: GateBuilder, fields: &(impl RequestFields + ?Sized)) -> [Said; 2] 
     let told = answer.fields().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
     let told = (answer.status(), told.collect(), answer.body().to_owned());
     let mut written = Vec::new();
-    let Ok(Entry::Answered(reply)) = checkpoint.enter(|(), terms| terms, Some(PEER), || None, fields, "")
-    else {
+    let refused = || checkpoint.gate().limiter().counts().refused;
+    let before = refused();
+    let aside = checkpoint.go_straight(Some(&PEER), fields).unwrap_err();
+    let Ok(Entry::Answered(reply)) = aside.enter(|(), terms| terms, Some(PEER), || None, fields, "") else {
         panic!("the request is refused")
     };
+    assert!(refused() <= before + 1, "it is refused once, by the table or by another limit");
     assert!(reply.decision().is_some_and(|decision| !decision.passes()));
     let Written { status, body, decision } = reply
         .write::<Plain>(|name, value, merge| written.push((String::from_utf8(name).unwrap(), value, merge)));
     assert!(decision.is_some_and(|decision| !decision.passes()));
     [(status, written, String::from_utf8(body.into()).unwrap()), told]
+}
+
+#[test]
+fn an_ordinary_request_goes_straight() {
+    let checkpoint = Checkpoint::<()>::limits(five().0.build().unwrap());
+    let counts = || checkpoint.gate().limiter().counts();
+    for _ in 0..5 {
+        assert!(checkpoint.go_straight(Some(&PEER), &()).unwrap().decision().passes());
+    }
+    for refused in 1..3 {
+        let aside = checkpoint.go_straight(Some(&PEER), &()).unwrap_err();
+        let entry = aside.enter(|(), terms| terms, Some(PEER), || None, &(), "").unwrap();
+        assert!(matches!(entry, Entry::Answered(_)));
+        assert_eq!(counts().refused, refused);
+    }
+    // Others are asked about first.
+    let secret = lines(checkpoint.gate(), [SECRET]);
+    assert!(checkpoint.go_straight(None, &()).is_err());
+    assert!(checkpoint.go_straight(Some(&PEER), &secret[..]).is_err());
+    assert_eq!((counts().refused, counts().exempt), (2, 0));
+    let limits = || Checkpoint::<()>::limits(five().0.build().unwrap());
+    assert!(limits().go_straight(Some(&PEER), &()).is_ok());
+    assert!(limits().on(Arc::new(())).go_straight(Some(&PEER), &()).is_err());
+    assert!(Checkpoint::<()>::guard(five().0.build().unwrap()).go_straight(Some(&PEER), &()).is_err());
 }
 
 #[test]

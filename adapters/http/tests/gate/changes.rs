@@ -193,6 +193,33 @@ fn each_policy_tells_whether_its_charge_came_back() {
     assert_eq!(late.settle(503, None).unwrap().rate_limit(), r#""default";r=5;t=1, "hour";r=8"#);
 }
 
+// The first of them is not beside one of networks.
+#[test]
+fn only_the_charge_that_came_back_is_told() {
+    let clock = ManualClock::new();
+    let gate = Gate::builder(Quota::per_second(6))
+        .policy(Policy::new("hour", Quota::per_hour(8)))
+        .policy(Policy::new("second", Quota::per_second(7)))
+        .charge_if(|status| status < 500)
+        .clock(Clock::Manual(clock.clone()));
+    let gate = shared(gate);
+    let late = permit(&gate);
+    clock.advance(Duration::from_secs(2));
+    let told = late.settle(503, None).unwrap();
+    assert_eq!(told.rate_limit(), r#""default";r=5;t=1, "hour";r=8, "second";r=6;t=1"#);
+}
+
+// Whatever the quota is when the response is made.
+#[test]
+fn an_answer_tells_what_was_decided() {
+    for (limit, window) in [(7, 60), (4, 60), (5, 50)] {
+        let gate = shared(five().0);
+        let decided = permit(&gate);
+        gate.set_quota("default", Quota::new(limit, Nanos::from_secs(window))).unwrap();
+        assert_eq!(decided.settle(200, None).unwrap().rate_limit(), r#""default";r=4;t=60"#);
+    }
+}
+
 // Foreign code may panic, and who catches that may keep the request's future.
 #[test]
 fn a_panic_while_a_request_is_settled_leaves_it_settled_and_no_longer_under_way() {

@@ -77,7 +77,10 @@ fn play<R: Arithmetic>(
         match step {
             Step::Check { caller, cost } => {
                 let cost = cost.min(near.rule().limit());
-                let verdict = near.check(key(caller), at, cost);
+                // Either way of asking; where the home slot decides nothing it is left as it was.
+                let asks_home = caller % 2 == 0;
+                let at_home = asks_home.then(|| near.check_at_home(key(caller), at, cost)).flatten();
+                let verdict = at_home.unwrap_or_else(|| near.check(key(caller), at, cost));
                 prop_assert_eq!(verdict, everywhere.check_everywhere(key(caller), at, cost));
                 if let Verdict::Admitted(standing) = verdict {
                     charged = Some(standing.receipt);
