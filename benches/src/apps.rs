@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use actix_web::HttpMessage;
+use actix_web::body::EitherBody;
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use axum::Router;
 use axum::routing::get;
@@ -15,7 +17,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use tollgate_axum::{Gate, GateBuilder, GateError, Nanos, Quota};
 
-use crate::floor::{self, FIELDS};
+use crate::floor::{self, Decided, FIELDS, Shared};
 use crate::subjects::address;
 
 /// What is answered.
@@ -96,6 +98,40 @@ where
             headers.append(const { HeaderName::from_static("ratelimit") }, value);
         }
         Ok(response)
+    }
+}
+
+/// [`Floor::Parts`](crate::floor::Floor::Parts) with actix-web, for `App::wrap_fn`.
+///
+/// # Errors
+/// If the application fails.
+pub fn actix_web_parts<S, B>(
+    request: ServiceRequest,
+    service: &S,
+) -> impl Future<Output = Result<ServiceResponse<EitherBody<B>>, actix_web::Error>> + use<S, B>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = actix_web::Error>,
+{
+    static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| HeaderValue::from_str(FIELDS[0].1).ok());
+    let mut kept = None;
+    if !request.headers().keys().any(|name| name.as_str() == "x-internal-token") {
+        let peer = request.peer_addr().map_or_else(|| address(1), |peer| peer.ip());
+        kept = floor::decided(peer).map(Shared::new);
+        kept.clone().map(|shared| request.extensions_mut().insert(shared.decision));
+    }
+    let answering = service.call(request);
+    async move {
+        let mut response = answering.await?;
+        if let Some(kept) = kept
+            && response.status() != StatusCode::IM_A_TEAPOT
+            && response.response().extensions().get::<Decided>().is_none()
+            && let (Some(policy), Ok(value)) = (&*POLICY, HeaderValue::from_bytes(&kept.told()))
+        {
+            let headers = response.headers_mut();
+            headers.append(const { HeaderName::from_static("ratelimit-policy") }, policy.clone());
+            headers.append(const { HeaderName::from_static("ratelimit") }, value);
+        }
+        Ok(response.map_into_left_body())
     }
 }
 

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 
 use axum::extract::ConnectInfo;
@@ -27,6 +28,11 @@ pub enum Floor {
     /// no trusted proxies, no settling with the response's status and no list of the throttled: whatever tells as much costs
     /// no less.
     Decides,
+    /// The same with all that a gate of one policy does for an ordinary request, written by hand in one piece: the request is
+    /// looked through for a credential, what is decided is of a [`Decision`](tollgate_axum::Decision)'s size and shared by the
+    /// application and the response's future, the limiter has owners, and the response's status and extensions are looked at
+    /// before it is told. Whatever a gate may be set to is left out.
+    Parts,
     /// It is answered with a refusal of as many fields and bytes as a gate's.
     Refused,
 }
@@ -45,22 +51,70 @@ impl Floor {
     }
 
     fn before<B, F>(self, mut request: Request<B>, call: impl FnOnce(Request<B>) -> F) -> Answering<F> {
-        let mut standing = None;
+        let (mut standing, mut kept) = (None, None);
         let fields = match self {
             Self::Passes(fields) => fields,
             Self::Refused => FIELDS.len(),
             Self::Decides => {
-                // With hyper alone one caller is as good as another.
-                let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-                standing = decided(peer.unwrap_or_else(|| address(1)));
+                standing = decided(peer_of(&request));
                 request.extensions_mut().insert(standing);
                 1
             }
+            Self::Parts => {
+                if !request.headers().contains_key(&CREDENTIAL) {
+                    kept = decided(peer_of(&request)).map(Shared::new);
+                    kept.clone().map(|shared| request.extensions_mut().insert(shared.decision));
+                }
+                0
+            }
         };
         let inner = if matches!(self, Self::Refused) { None } else { Some(call(request)) };
-        Answering { inner, fields, standing }
+        Answering { inner, fields, standing, kept }
     }
 }
+
+/// With hyper alone one caller is as good as another.
+fn peer_of<B>(request: &Request<B>) -> IpAddr {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    peer.unwrap_or_else(|| address(1))
+}
+
+/// What a response's future keeps of a decision.
+#[derive(Clone)]
+pub struct Shared {
+    /// For the application.
+    pub decision: Decided,
+    _owner: Arc<()>,
+}
+
+/// Where a caller stands, in as many bytes as a gate's decision has.
+#[derive(Clone)]
+pub struct Decided(Arc<(Standing, [u64; 7])>);
+
+impl Shared {
+    /// Of a request that was admitted.
+    pub fn new(standing: Standing) -> Self {
+        let more = [standing.remaining.into(); 7];
+        Self { decision: Decided(Arc::new((standing, more))), _owner: Arc::clone(&OWNER) }
+    }
+
+    /// The value of `RateLimit`.
+    pub fn told(&self) -> Vec<u8> {
+        told(self.decision.0.0)
+    }
+}
+
+/// What every request counts as one of its owners.
+static OWNER: LazyLock<Arc<()>> = LazyLock::new(Arc::default);
+
+/// A credential's field.
+static CREDENTIAL: HeaderName = HeaderName::from_static("x-internal-token");
+
+/// A value that was made while the program ran.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    HeaderValue::from_maybe_shared(Bytes::from(FIELDS[0].1.to_owned()))
+        .unwrap_or_else(|_| HeaderValue::from_static(""))
+});
 
 /// Where a caller stands after a request of its own, as the core says.
 pub fn decided(peer: IpAddr) -> Option<Standing> {
@@ -133,6 +187,7 @@ pin_project_lite::pin_project! {
         inner: Option<F>,
         fields: usize,
         standing: Option<Standing>,
+        kept: Option<Shared>,
     }
 }
 
@@ -153,6 +208,15 @@ impl<F: Future<Output = Result<Response<R>, E>>, R: From<Bytes>, E> Future for A
                 && let Ok(value) = HeaderValue::from_bytes(&told(standing))
             {
                 response.headers_mut().append(const { HeaderName::from_static("ratelimit") }, value);
+            }
+            if let Some(kept) = this.kept
+                && !matches!(response.status(), StatusCode::IM_A_TEAPOT)
+                && response.extensions().get::<Decided>().is_none()
+                && let Ok(value) = HeaderValue::from_bytes(&kept.told())
+            {
+                let headers = response.headers_mut();
+                headers.append(const { HeaderName::from_static("ratelimit-policy") }, POLICY.clone());
+                headers.append(const { HeaderName::from_static("ratelimit") }, value);
             }
             response
         }))

@@ -1,6 +1,6 @@
 //! The application behind a real socket, for a load generator on the same machine: `serve axum`, or `serve axum --gate`
 //! with ours before it, `--floor` with the least that a layer can be which adds two fields, `--least` with the least that a limiter
-//! can be. One thread serves. `ci/wrk` starts them.
+//! can be, `--parts` with the parts of ours in one piece. One thread serves. `ci/wrk` starts them.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
@@ -19,6 +19,7 @@ use tollgate_hyper::Tollgate;
 
 /// Answers every request with two bytes.
 #[derive(Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag, of which one is given")]
 struct Arguments {
     /// What serves.
     framework: Framework,
@@ -31,6 +32,9 @@ struct Arguments {
     /// With a layer before the application that decides by the core and does nothing else.
     #[arg(long, conflicts_with_all = ["gate", "floor"])]
     least: bool,
+    /// With a layer before the application that does by hand what a gate does.
+    #[arg(long, conflicts_with_all = ["gate", "floor", "least"])]
+    parts: bool,
     /// Where to listen; port 0 is any that is free, and the first line of output says which.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -58,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Arguments { gate: true, .. } => Before::Gate(Gate::builder(quota).build()?.into()),
         Arguments { floor: true, .. } => Before::Floor(Floor::Passes(2)),
         Arguments { least: true, .. } => Before::Floor(Floor::Decides),
+        Arguments { parts: true, .. } => Before::Floor(Floor::Parts),
         _ => Before::Nothing,
     };
     let listener = TcpListener::bind(arguments.listen)?;
@@ -106,12 +111,16 @@ async fn serve_hyper(listener: tokio::net::TcpListener, before: Before) -> Resul
 }
 
 fn serve_actix_web(listener: TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
-    // The application's type depends on what is before it, so there are four servers.
+    // The application's type depends on what is before it, so there are five servers.
     let app = || App::new().route("/", web::get().to(apps::actix_web));
     let served = match before {
         Before::Nothing => HttpServer::new(app).workers(1).listen(listener)?.run(),
         Before::Floor(Floor::Decides) => {
             let served = move || app().wrap_fn(apps::actix_web_least);
+            HttpServer::new(served).workers(1).listen(listener)?.run()
+        }
+        Before::Floor(Floor::Parts) => {
+            let served = move || app().wrap_fn(apps::actix_web_parts);
             HttpServer::new(served).workers(1).listen(listener)?.run()
         }
         Before::Floor(_) => {

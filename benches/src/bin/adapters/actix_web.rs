@@ -46,6 +46,8 @@ async fn contest(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         let least = init_service(app().wrap_fn(apps::actix_web_least)).await;
         contestants.push(("one that adds two ready fields", round(fields, request, requests, work, 200)));
         contestants.push(("the least limiter", round(least, request, requests, work, 200)));
+        let parts = init_service(app().wrap_fn(apps::actix_web_parts)).await;
+        contestants.push(("the parts by hand", round(parts, request, requests, work, 200)));
     }
     if work != Work::Exempt {
         let default = ours(gate(limit).build()?.into()).await;

@@ -108,6 +108,7 @@ impl Work {
                 ("one that adds two ready fields", Floor::Passes(2)),
                 ("one that adds five ready fields", Floor::Passes(5)),
                 ("the least limiter", Floor::Decides),
+                ("the parts by hand", Floor::Parts),
             ],
             Self::Refused => vec![("a layer with a ready refusal", Floor::Refused)],
             Self::Exempt => vec![("a layer that does nothing", Floor::Passes(0))],
