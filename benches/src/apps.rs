@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use actix_web::HttpMessage;
@@ -59,6 +61,14 @@ pub fn peer(request: usize) -> SocketAddr {
 /// The same without its port.
 pub fn peer_address(request: usize) -> IpAddr {
     peer(request).ip()
+}
+
+/// The output of a future that waits for nothing.
+pub fn now<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
 }
 
 /// The application with axum.

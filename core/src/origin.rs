@@ -72,9 +72,12 @@ impl Origin {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
     pub const fn peer(peer: IpAddr) -> Self {
-        let (bits, is_v6) = match canonical(peer) {
+        let (bits, is_v6) = match peer {
             IpAddr::V4(v4) => (v4.to_bits() as u128, false),
-            IpAddr::V6(v6) => (v6.to_bits(), true),
+            IpAddr::V6(v6) => match canonical_bits(v6) {
+                bits if bits >> 32 == MAPPED >> 32 => (bits & u32::MAX as u128, false),
+                bits => (bits, true),
+            },
         };
         Self { high: (bits >> 64) as u64, low: bits as u64, is_v6, prefix: 0 }.at(Prefixes::DEFAULT)
     }
@@ -114,8 +117,7 @@ impl Origin {
     const fn first_of(self, prefix: u8) -> IpAddr {
         if self.is_v6 {
             let bits = (self.high as u128) << 64 | self.low as u128;
-            let host = u128::MAX.unbounded_shr(prefix as u32);
-            IpAddr::V6(Ipv6Addr::from_bits(bits & !host))
+            IpAddr::V6(Ipv6Addr::from_bits(first_of_v6(bits, prefix)))
         } else {
             let host = u32::MAX.unbounded_shr(prefix as u32);
             IpAddr::V4(Ipv4Addr::from_bits(self.low as u32 & !host))
@@ -128,12 +130,30 @@ impl Origin {
     }
 }
 
-#[inline]
+#[cfg(feature = "alloc")]
 const fn canonical(address: IpAddr) -> IpAddr {
+    Origin::peer(address).address()
+}
+
+/// An IPv6 address in canonical form; one that stands for an IPv4 address as that, mapped.
+// Here and below behind a call, in registers: it is long, and in the way of those who don't need it.
+#[inline(never)]
+const fn canonical_bits(address: Ipv6Addr) -> u128 {
     match address.to_canonical() {
-        IpAddr::V6(v6) => from_nat64(v6),
-        v4 @ IpAddr::V4(_) => v4,
+        IpAddr::V6(v6) => match from_nat64(v6) {
+            IpAddr::V6(v6) => v6.to_bits(),
+            IpAddr::V4(v4) => MAPPED | v4.to_bits() as u128,
+        },
+        IpAddr::V4(v4) => MAPPED | v4.to_bits() as u128,
     }
+}
+
+/// `::ffff:0:0/96` (RFC 4291 §2.5.5.2).
+const MAPPED: u128 = 0xffff << 32;
+
+#[inline(never)]
+const fn first_of_v6(bits: u128, prefix: u8) -> u128 {
+    bits & !u128::MAX.unbounded_shr(prefix as u32)
 }
 
 const fn from_nat64(v6: Ipv6Addr) -> IpAddr {
@@ -168,6 +188,7 @@ impl fmt::Display for Origin {
 mod tests {
     use super::*;
     use alloc::format;
+    use proptest::prelude::*;
     use std::collections::HashSet;
 
     // Abuse 3: mapped addresses are their IPv4 addresses, each of them.
@@ -191,6 +212,42 @@ mod tests {
             assert!(mapped.address().is_ipv6(), "{mapped}");
         }
         assert!(origin("64:ff9b:1::1.2.3.4").address().is_ipv6());
+    }
+
+    /// An address as the text says of it what it stands for.
+    fn obvious(address: IpAddr) -> IpAddr {
+        let IpAddr::V6(v6) = address else { return address };
+        let last: [u8; 4] = v6.octets()[12..].try_into().unwrap();
+        let v4 = Ipv4Addr::from(last);
+        let is_neighbour = v4.is_private() || v4.is_loopback() || v4.is_link_local();
+        let reads = |prefix: &str| format!("{prefix}{v4}").parse() == Ok(v6);
+        if reads("::ffff:") || reads("64:ff9b::") && !is_neighbour { IpAddr::V4(v4) } else { address }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn an_address_is_what_it_stands_for(
+            // The highest 96 bits of what is mapped, of NAT64, of neither and of what is close to them.
+            high in prop_oneof![
+                Just(0xffff_u128),
+                Just(0x64_ff9b << 64),
+                Just(0),
+                Just(0xfffe),
+                Just(0x64_ff9b << 64 | 1),
+                any::<u128>().prop_map(|bits| bits >> 32),
+            ],
+            low in prop_oneof![any::<u32>(), Just(0x0a00_0001), Just(0x7f00_0001), Just(0xa9fe_0001)],
+        ) {
+            let v6 = IpAddr::V6(Ipv6Addr::from_bits(high << 32 | u128::from(low)));
+            for address in [v6, IpAddr::V4(Ipv4Addr::from_bits(low))] {
+                let origin = Origin::peer(address);
+                prop_assert_eq!(origin.address(), obvious(address));
+                let prefix = if origin.address().is_ipv6() { 64 } else { 32 };
+                prop_assert_eq!(origin.prefix(), prefix);
+            }
+        }
     }
 
     // Abuse 5: rotating inside one's own /64.

@@ -485,6 +485,7 @@ impl GateBuilder {
             refunds_inner_refusals: self.refunds_inner_refusals,
             responder: self.responder,
             styles: self.styles,
+            prefixes,
             origins: Box::new(origins),
             source_field: self.source.field().map(FieldName::new),
             source: self.source,

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hint::cold_path;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -55,20 +56,21 @@ impl<T: ?Sized> Checkpoint<T> {
         peer: Option<&IpAddr>,
         fields: &(impl RequestFields + ?Sized),
     ) -> Result<Permit, Aside<'_, T>> {
-        let Self::Limits(gate, said) = self else {
-            return Err(Aside { checkpoint: self, presented: Presented::Absent, refused: None });
-        };
-        let presented = gate.verify(fields);
-        let decision = match (said, peer) {
-            (None, Some(peer)) => gate.decide_straight(presented, peer, fields),
-            _ => None,
-        };
-        match decision {
-            Some(decision) if decision.passes() => {
-                Ok(Permit::new(UnderWay::new(Arc::clone(gate), None), decision))
+        let mut refused = None;
+        if let (Self::Limits(gate, None), Some(peer)) = (self, peer)
+            && !gate.may_present(fields)
+        {
+            match gate.decide_straight(Presented::Absent, peer, fields) {
+                Some(decision) if decision.passes() => {
+                    return Ok(Permit::new(UnderWay::new(Arc::clone(gate), None), decision));
+                }
+                decided => refused = decided,
             }
-            refused => Err(Aside { checkpoint: self, presented, refused }),
         }
+        // Where the code of what most requests come to is in one piece, a processor that has done other things since the last
+        // one has less of it to fetch; here and wherever else a path is called cold.
+        cold_path();
+        Err(Aside { checkpoint: self, refused })
     }
 
     /// The gate.
@@ -104,8 +106,6 @@ impl<T: ?Sized> fmt::Debug for Checkpoint<T> {
 #[must_use = "a request that nobody asks about goes nowhere"]
 pub struct Aside<'c, T: ?Sized> {
     checkpoint: &'c Checkpoint<T>,
-    /// Before limits.
-    presented: Presented,
     /// It is decided, and does not pass.
     refused: Option<Decision>,
 }
@@ -143,7 +143,7 @@ impl<T: ?Sized> Aside<'_, T> {
             (Checkpoint::Limits(gate, _), Some(refused)) => Entry::of(gate, refused, None, fields),
             (Checkpoint::Limits(gate, said), None) => {
                 let terms = said.as_ref().map_or(gate.terms(), |terms| say(terms, gate.terms()));
-                match terms.begin(self.presented, peer, fields) {
+                match terms.begin(gate.verify(fields), peer, fields) {
                     Ok(Admission::Decided(decision, permit)) => {
                         if decision.lacks_peer() {
                             gate.tell_uncounted(advice);

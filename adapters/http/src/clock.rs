@@ -1,3 +1,4 @@
+use std::hint::cold_path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -115,9 +116,17 @@ impl Ticker {
     pub(crate) fn now(&self) -> Nanos {
         match &self.clock {
             Clock::Coarse => coarse::now(),
-            Clock::Precise => self.start.elapsed().into(),
-            Clock::Manual(manual) => manual.now(),
+            Clock::Precise => self.precise(),
+            Clock::Manual(manual) => {
+                cold_path();
+                manual.now()
+            }
         }
+    }
+
+    #[inline(never)]
+    fn precise(&self) -> Nanos {
+        self.start.elapsed().into()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -144,10 +153,11 @@ mod coarse {
         nanos(clock_gettime(ClockId::MonotonicCoarse))
     }
 
-    /// A monotonic clock shows no time before its zero.
+    /// A monotonic clock shows no time before its zero, and none that is 584 years after it.
+    #[inline]
     fn nanos(time: Timespec) -> Nanos {
-        let part = |number: i64| u64::try_from(number).unwrap_or(0);
-        Nanos::from_secs(part(time.tv_sec)).saturating_add(Nanos(part(time.tv_nsec)))
+        let [seconds, nanos] = [time.tv_sec, time.tv_nsec].map(i64::cast_unsigned);
+        Nanos(seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos))
     }
 }
 

@@ -88,6 +88,13 @@ impl Member<'_> {
         [self.limit.into(), self.remaining.into(), self.more_in.unwrap_or_default().whole_secs_up()]
     }
 
+    #[inline(never)]
+    fn give_legacy<T: Types>(&self, mut add: impl FnMut(T::Name, T::Value, Merge)) {
+        for (name, number) in LEGACY.into_iter().zip(self.legacy()) {
+            Text::Number(number).give::<T>(name, |name, value| add(name, value, Merge::Keep));
+        }
+    }
+
     /// The share of the limit that remains, in 2⁻³² of it.
     fn share(&self) -> u64 {
         (u64::from(self.remaining) << 32) / u64::from(self.limit.max(1))
@@ -185,8 +192,14 @@ impl<'m> Told<'m> {
         if self.styles.draft {
             member.list(&mut self.list);
         }
-        let is_closest = || self.closest.as_ref().is_none_or(|closest| member.share() < closest.share());
-        if self.styles.legacy && is_closest() {
+        if self.styles.legacy {
+            self.look_if_closest(member);
+        }
+    }
+
+    #[inline(never)]
+    fn look_if_closest(&mut self, member: Member<'m>) {
+        if self.closest.as_ref().is_none_or(|closest| member.share() < closest.share()) {
             self.closest = Some(member);
         }
     }
@@ -204,9 +217,7 @@ impl<'m> Told<'m> {
             add(T::name(Name::RateLimit), value, Merge::Append);
         }
         if let Some(closest) = &self.closest {
-            for (name, number) in LEGACY.into_iter().zip(closest.legacy()) {
-                Text::Number(number).give::<T>(name, |name, value| add(name, value, Merge::Keep));
-            }
+            closest.give_legacy::<T>(add);
         }
     }
 

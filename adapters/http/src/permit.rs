@@ -1,3 +1,4 @@
+use std::hint::cold_path;
 use std::sync::Arc;
 
 use tollgate::Receipt;
@@ -81,6 +82,7 @@ impl UnderWay {
     #[inline]
     pub(crate) fn end(&mut self) {
         if let Some(receipt) = self.entered.take() {
+            cold_path();
             self.gate.leave(*receipt);
         }
     }

@@ -1,12 +1,13 @@
 //! What a gate's responses say.
 
 use std::borrow::Cow;
+use std::hint::cold_path;
 use std::sync::{Arc, LazyLock};
 
-use tollgate::{Nanos, Reason, Standing};
+use tollgate::{Nanos, Reason, Refusal, Standing};
 
 use crate::answer::{Answer, tell_refused};
-use crate::decision::{By, Decision, NoPeer, Outcome};
+use crate::decision::{By, Decision, NoPeer, Outcome, Standings};
 use crate::fields::{Fields, Member, Merge, Told};
 use crate::gate::Gate;
 #[cfg(doc)]
@@ -44,31 +45,54 @@ impl Gate {
         }
         let texts = self.texts.load();
         let list = texts.lists.get(decision.0.class.map_or(0, |class| usize::from(class) + 1))?;
-        let (mut told, refunded) = (Told::nothing(self.styles), decision.0.refunds.load());
+        let mut told = Told::nothing(self.styles);
         match &decision.0.outcome {
             Outcome::Uncounted | Outcome::Exempt(_) => return None,
-            Outcome::Admitted(standings) => {
-                let of = |tier, standing, place| member(tier, standing, refunded.has(place), decision.0.now);
-                if let [first, further @ ..] = &**standings {
-                    told.and(of(self.tiers.first(decision.0.class), first, 0));
-                    for ((standing, tier), place) in further.iter().zip(&self.tiers.further).zip(1..) {
-                        told.and(of(tier, standing, place));
-                    }
-                }
+            Outcome::Admitted(Standings::One([standing])) => {
+                let is_refunded = decision.0.refunds.load().has(0);
+                let tier = self.tiers.first(decision.0.class);
+                told.and(member(tier, standing, is_refunded, decision.0.now));
             }
-            // Where the count can't be reached, nobody knows what remains.
-            Outcome::Refused { refusal, .. } if refusal.reason == Reason::Unreachable => {}
+            Outcome::Admitted(Standings::Several(standings)) => {
+                cold_path();
+                self.each(decision, standings, &mut told);
+            }
             Outcome::Refused { by, refusal, remaining } => {
-                let policy = match by {
-                    By::Policy(by) => &*self.tiers.chosen(decision.0.class).nth(*by)?.name,
-                    By::InFlight => IN_FLIGHT,
-                };
-                let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
-                told.and(Some(Member { policy, limit: refusal.limit, remaining: *remaining, more_in }));
+                cold_path();
+                told.and(self.of_refusal(decision, *by, refusal, *remaining));
             }
         }
         give(&told, list);
         Some(())
+    }
+
+    /// With each policy.
+    #[inline(never)]
+    fn each<'g>(&'g self, decision: &Decision, standings: &[Standing], told: &mut Told<'g>) {
+        let (tiers, refunded) = (self.tiers.chosen(decision.0.class), decision.0.refunds.load());
+        for ((standing, tier), place) in standings.iter().zip(tiers).zip(0..) {
+            told.and(member(tier, standing, refunded.has(place), decision.0.now));
+        }
+    }
+
+    /// Of the policy that refused; nothing where the count can't be reached, since nobody knows what remains.
+    #[inline(never)]
+    fn of_refusal(
+        &self,
+        decision: &Decision,
+        by: By,
+        refusal: &Refusal,
+        remaining: u32,
+    ) -> Option<Member<'_>> {
+        if refusal.reason == Reason::Unreachable {
+            return None;
+        }
+        let policy = match by {
+            By::Policy(by) => &*self.tiers.chosen(decision.0.class).nth(by)?.name,
+            By::InFlight => IN_FLIGHT,
+        };
+        let more_in = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
+        Some(Member { policy, limit: refusal.limit, remaining, more_in })
     }
 
     /// The response to answer with, if the request does not pass. The request's own fields say whether it is of gRPC.

@@ -1,3 +1,4 @@
+use std::hint::cold_path;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +20,10 @@ impl<T> Seldom<T> {
     pub(crate) fn load(&self) -> impl Deref<Target = T> {
         match self.since.get() {
             None => Loaded::First(&self.first),
-            Some(since) => Loaded::Since(since.load()),
+            Some(since) => {
+                cold_path();
+                Loaded::Since(since.load())
+            }
         }
     }
 
@@ -41,7 +45,10 @@ impl<T> Deref for Loaded<'_, T> {
     fn deref(&self) -> &T {
         match self {
             Self::First(first) => first,
-            Self::Since(since) => since,
+            Self::Since(since) => {
+                cold_path();
+                since
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The straight way through a gate, which most requests take.
 
+use std::hint::cold_path;
 use std::net::IpAddr;
 
 use tollgate::{Key, Nanos, Origin, Presented, Verdict};
@@ -7,6 +8,7 @@ use tollgate::{Key, Nanos, Origin, Presented, Verdict};
 use crate::decision::{By, Decision, Identity, Outcome, Parts, Standings};
 use crate::gate::Gate;
 use crate::mode::Mode;
+use crate::name::FieldName;
 use crate::refunds::Refunds;
 use crate::request::RequestFields;
 use crate::watching::Caller;
@@ -25,31 +27,78 @@ impl Gate {
         if !self.has_one_table || mode == Mode::Off || matches!(presented, Presented::Service(_)) {
             return None;
         }
+        Some(match &self.source_field {
+            None => {
+                let origin = Origin::peer(*peer).at(self.prefixes);
+                self.decide_from(origin, mode, presented, peer, fields)
+            }
+            Some(name) => self.decide_behind_proxies(name, mode, presented, peer, fields),
+        })
+    }
+
+    // By itself, so that what else an origin may be is not what is looked at above.
+    #[inline(never)]
+    fn decide_behind_proxies(
+        &self,
+        name: &FieldName,
+        mode: Mode,
+        presented: Presented,
+        peer: &IpAddr,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Decision {
+        let origin = self.origins.origin(*peer, fields.named(name));
+        self.decide_from(origin, mode, presented, peer, fields)
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "behind a call, all that is known here is written to memory and read again"
+    )]
+    #[inline(always)]
+    fn decide_from(
+        &self,
+        origin: Origin,
+        mode: Mode,
+        presented: Presented,
+        peer: &IpAddr,
+        fields: &(impl RequestFields + ?Sized),
+    ) -> Decision {
         let now = self.ticker.now();
-        let origin = self.origin(*peer, fields);
         self.notices.look(&self.source, &self.origins, peer, fields);
         // The first policy's networks are the gate's own.
         let key = self.keyer.address(origin.network());
-        self.tiers.first.see_to_it(now);
+        // Nobody waits for the sweep that this may start.
+        let _ = self.table.see_to_it(now);
         let is_forged = presented == Presented::Forged;
         let at_home = if is_forged { None } else { self.table.limiter().check_at_home(key, now) };
         let decision = match at_home {
             // Here and not where other verdicts become decisions, so that it is put together from registers.
             Some(Verdict::Admitted(standing)) => {
+                let is_seen = standing.is_near_limit();
                 let outcome = Outcome::Admitted(Standings::One([standing]));
-                self.counted(Identity::Absent, origin, outcome, now, mode)
+                let decision = self.counted(Identity::Absent, origin, outcome, now, mode);
+                if !is_seen {
+                    return decision;
+                }
+                cold_path();
+                decision
             }
             Some(Verdict::Refused(refusal)) => {
                 let outcome = Outcome::Refused { by: By::Policy(0), refusal, remaining: 0 };
-                self.counted_elsewhere(outcome, origin, now, mode)
+                // A copy in memory, so that the other one stays in registers; below too.
+                let copy = origin;
+                self.counted_elsewhere(outcome, &copy, now, mode)
             }
-            Some(Verdict::Exempt(_)) | None => self.decide_elsewhere(is_forged, key, origin, now, mode),
+            Some(Verdict::Exempt(_)) | None => {
+                let copy = origin;
+                self.decide_elsewhere(is_forged, key, &copy, now, mode)
+            }
         };
         if let Some(watching) = &self.watching {
             let caller = || Caller { key, peer: Some(*peer), is_named: false };
             watching.look(self, &decision.0, caller, presented, fields);
         }
-        Some(decision)
+        decision
     }
 
     /// The same where nothing is known yet.
@@ -58,7 +107,7 @@ impl Gate {
         &self,
         is_forged: bool,
         key: Key,
-        origin: Origin,
+        origin: &Origin,
         now: Nanos,
         mode: Mode,
     ) -> Decision {
@@ -72,12 +121,12 @@ impl Gate {
             Verdict::Admitted(standing) => Outcome::Admitted(Standings::One([standing])),
             Verdict::Refused(refusal) => Outcome::Refused { by: By::Policy(0), refusal, remaining: 0 },
         };
-        self.counted(identity, origin, outcome, now, mode)
+        self.counted(identity, *origin, outcome, now, mode)
     }
 
     #[inline(never)]
-    fn counted_elsewhere(&self, outcome: Outcome, origin: Origin, now: Nanos, mode: Mode) -> Decision {
-        self.counted(Identity::Absent, origin, outcome, now, mode)
+    fn counted_elsewhere(&self, outcome: Outcome, origin: &Origin, now: Nanos, mode: Mode) -> Decision {
+        self.counted(Identity::Absent, *origin, outcome, now, mode)
     }
 
     #[inline]

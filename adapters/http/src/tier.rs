@@ -160,6 +160,7 @@ impl Tier {
     }
 
     /// The same by any rule.
+    #[inline(never)]
     fn more_in_by_rule(&self, standing: &Standing, now: Nanos) -> Nanos {
         match &self.budgets {
             Budgets::Kept(kept) => kept.limiter().more_in(standing, now),

@@ -1,14 +1,20 @@
 //! One kind of work, so many times: `instructions WORK COUNT`. `ci/instructions` counts its instructions under callgrind,
 //! twice, so that what surrounds the work cancels out. They are the same on every run of one compiler, where times are
-//! not.
+//! not. That a gate runs under valgrind at all is seen here too.
 
 use std::env;
 use std::error::Error;
 use std::hint::black_box;
 use std::net::IpAddr;
 
+use benches::apps::{self, SECRET, gate, now};
 use benches::subjects::{KEYER, address};
+use http::{HeaderValue, Request};
+use http_body_util::Empty;
+use hyper::body::Bytes;
+use hyper::service::{Service, service_fn};
 use tollgate::{BoxedLimiter, Credentials, Nanos, Presented, Quota};
+use tollgate_hyper::Tollgate;
 
 const NOW: Nanos = Nanos(1 << 40);
 
@@ -32,11 +38,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         "insert" => insert(&BoxedLimiter::with_capacity(quota, 1 << 20)?, count),
         "overflow" => insert(&BoxedLimiter::with_capacity(quota, 1 << 4)?, count),
         "exempt" => exempt(count)?,
+        "hyper-admitted" => serve(4_000_000, &[], count)?,
+        "hyper-refused" => serve(1, &[], count)?,
+        "hyper-exempt" => serve(1, &[SECRET], count)?,
         _ => {
             return Err(
                 format!("no work is called {work:?}: use one of those in benches/instructions.tsv").into()
             );
         }
+    }
+    Ok(())
+}
+
+/// Requests of one caller through a gate before hyper's service.
+fn serve(limit: u32, secrets: &[&'static str], count: u32) -> Result<(), Box<dyn Error>> {
+    let tollgate = Tollgate::new(gate(limit).build()?);
+    let service = tollgate.wrap(service_fn(apps::hyper::<Empty<Bytes>>), Some(address(7)));
+    for _ in 0..count {
+        let mut request = Request::new(Empty::new());
+        for secret in secrets {
+            request.headers_mut().insert("x-internal-token", HeaderValue::from_static(secret));
+        }
+        let _ = black_box(now(service.call(request)));
     }
     Ok(())
 }

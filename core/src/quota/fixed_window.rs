@@ -95,7 +95,11 @@ impl FixedWindow {
     }
 
     /// What `charge` says while the window runs and did not begin ahead of the clock, in little code; `None` otherwise.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "what it says is used at once, and through memory is waited for"
+    )]
+    #[inline(always)]
     pub(crate) const fn charge_running(&self, state: u64, now: Nanos, cost: u32) -> Option<Charge> {
         let at = self.layout.moment(now);
         // A start ahead of the clock is, around the ring, longer past than any window.

@@ -1,5 +1,5 @@
 use http::header::{Entry, GetAll, HeaderName, HeaderValue};
-use http::{HeaderMap, Request};
+use http::{Extensions, HeaderMap, Request};
 
 use crate::decision::Decision;
 use crate::gate::Gate;
@@ -9,19 +9,21 @@ use crate::v1::head::Head;
 
 /// A request's header fields and its path, with those that outer gates have taken from it by [`strip`].
 #[derive(Clone, Copy)]
-pub(crate) struct Headers<'r> {
-    fields: &'r HeaderMap,
-    path: &'r str,
-    stripped: Option<&'r Stripped>,
-}
+pub(crate) struct Headers<'r>(Head<'r>);
 
 /// Credentials that a gate has taken from a request, for the gates and guards further inside. No handler can name it.
 #[derive(Clone, Default)]
 struct Stripped(Vec<(HeaderName, HeaderValue)>);
 
 impl<'r> Headers<'r> {
+    #[inline]
     pub(crate) fn of(head: &Head<'r>) -> Self {
-        Self { fields: head.headers, path: head.uri.path(), stripped: head.extensions.get() }
+        Self(*head)
+    }
+
+    #[inline]
+    fn stripped(&self) -> Option<&'r Stripped> {
+        if self.0.extensions.is_empty() { None } else { stripped(self.0.extensions) }
     }
 
     /// The values of a field that are there, and then those that were taken.
@@ -30,7 +32,7 @@ impl<'r> Headers<'r> {
         values: GetAll<'s, HeaderValue>,
         name: &'s str,
     ) -> impl DoubleEndedIterator<Item = &'s [u8]> {
-        let stripped = self.stripped.map_or(&[][..], |stripped| &stripped.0).iter();
+        let stripped = self.stripped().map_or(&[][..], |stripped| &stripped.0).iter();
         let stripped = stripped.filter(move |(taken, _)| taken == name).map(|(_, value)| value);
         values.into_iter().chain(stripped).map(HeaderValue::as_bytes)
     }
@@ -38,24 +40,42 @@ impl<'r> Headers<'r> {
 
 impl RequestFields for Headers<'_> {
     fn lines<'r>(&'r self, name: &'r str) -> impl DoubleEndedIterator<Item = &'r [u8]> {
-        self.and_stripped(self.fields.get_all(name), name)
+        self.and_stripped(self.0.headers.get_all(name), name)
     }
 
     fn named<'r>(&'r self, name: &'r FieldName) -> impl DoubleEndedIterator<Item = &'r [u8]> {
         let all = match name.known() {
-            Some(known) => self.fields.get_all(known),
-            None => self.fields.get_all(name.as_str()),
+            Some(known) => self.0.headers.get_all(known),
+            None => self.0.headers.get_all(name.as_str()),
         };
         self.and_stripped(all, name.as_str())
     }
 
+    #[inline]
     fn may_have(&self, name: &FieldName) -> bool {
-        self.stripped.is_some() || name.known().is_none_or(|known| self.fields.contains_key(known))
+        name.known().is_none_or(|known| has(self.0.headers, known)) || self.stripped().is_some()
     }
 
     fn path(&self) -> Option<&str> {
-        Some(self.path)
+        Some(self.0.uri.path())
     }
+}
+
+/// Whether a field is there. A name that is not a standard one is hashed byte by byte, which takes longer than to look at a
+/// few that most of the time are.
+#[inline]
+fn has(fields: &HeaderMap, name: &HeaderName) -> bool {
+    const FEW: usize = 8;
+    if fields.keys_len() <= FEW {
+        fields.keys().any(|there| there == name)
+    } else {
+        fields.contains_key(name)
+    }
+}
+
+#[inline(never)]
+fn stripped(extensions: &Extensions) -> Option<&Stripped> {
+    extensions.get()
 }
 
 /// Takes the credential's field from a request before the application sees it, if the gate is built so.

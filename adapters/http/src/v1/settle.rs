@@ -1,9 +1,16 @@
 use std::task::Poll;
 
-use http::{Response, StatusCode};
+use http::{Extensions, Response, StatusCode};
 
+use crate::decision::Decision;
 use crate::permit::Permit;
 use crate::v1::response::{Sent, add};
+
+/// What a gate further inside has decided, if it says so.
+#[inline(never)]
+fn inside(extensions: &Extensions) -> Option<&Decision> {
+    extensions.get()
+}
 
 /// Settles a request with its response when that is there, and writes into it what it is told.
 ///
@@ -25,7 +32,9 @@ pub fn settle<B, E>(
         }
         Poll::Ready(Ok(response)) => {
             let Some(permit) = permit else { return polled };
-            let settled = permit.settle_with(response.status().as_u16(), response.extensions().get());
+            let extensions = response.extensions();
+            let inside = if extensions.is_empty() { None } else { inside(extensions) };
+            let settled = permit.settle_with(response.status().as_u16(), inside);
             let headers = response.headers_mut();
             let over = settled.write::<Sent>(|name, value, merge| add(headers, name, value, merge));
             if let Some(over) = over {

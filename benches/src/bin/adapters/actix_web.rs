@@ -9,12 +9,12 @@ use actix_web::middleware::DefaultHeaders;
 use actix_web::rt::System;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, web};
-use benches::apps::{self, SECRET, WINDOW, gate, gate_with_all_fields, peer};
+use benches::apps::{self, SECRET, WINDOW, gate, gate_with_all_fields, now, peer};
 use benches::floor::FIELDS;
 use benches::rounds::{Contestant, timed};
 use tollgate_actix_web::Tollgate;
 
-use crate::{Run, Work, now};
+use crate::{Run, Work};
 
 /// actix-web alone, with ours and with actix-extensible-rate-limit, whose counters are in memory.
 pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use benches::apps::{self, SECRET, gate, gate_with_all_fields, peer};
+use benches::apps::{self, SECRET, gate, gate_with_all_fields, now, peer};
 use benches::rounds::{Contestant, timed};
 use http::{HeaderValue, Request};
 use tollgate_axum::TollgateLayer;
@@ -12,7 +12,7 @@ use tower_governor::GovernorLayer;
 use tower_governor::governor::GovernorConfigBuilder;
 use tower_service::Service;
 
-use crate::{Run, Work, now};
+use crate::{Run, Work};
 
 /// axum alone, with ours and with `tower_governor`.
 pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {

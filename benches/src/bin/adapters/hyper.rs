@@ -1,6 +1,6 @@
 use std::error::Error;
 
-use benches::apps::{self, SECRET, gate, gate_with_all_fields, peer_address};
+use benches::apps::{self, SECRET, gate, gate_with_all_fields, now, peer_address};
 use benches::rounds::{Contestant, timed};
 use http::{HeaderValue, Request, Response};
 use http_body_util::Empty;
@@ -8,7 +8,7 @@ use hyper::body::Bytes;
 use hyper::service::{Service, service_fn};
 use tollgate_hyper::Tollgate;
 
-use crate::{Run, Work, now};
+use crate::{Run, Work};
 
 /// hyper alone and with ours. There is no limiter for it alone.
 pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {

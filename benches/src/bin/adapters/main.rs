@@ -6,8 +6,6 @@ mod axum;
 mod hyper;
 
 use std::error::Error;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use benches::floor::Floor;
 use benches::rounds::{Contestant, interleaved, median};
@@ -118,13 +116,5 @@ impl Work {
     /// The status that the limiter or the application answers with.
     fn status(self) -> u16 {
         if self == Self::Refused { 429 } else { 200 }
-    }
-}
-
-/// The output of a future that waits for nothing.
-fn now<F: Future>(future: F) -> Option<F::Output> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
     }
 }
