@@ -4,9 +4,8 @@ use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
 use actix_web::http::{StatusCode, header::HeaderMap, header::HeaderName, header::HeaderValue};
 use actix_web::{Error, HttpResponse};
-use tollgate_http::{
-    Checkpoint, Entry, Gate, Heard, Merge, Permit, Reply, Responding, Terms, Written, types,
-};
+use tollgate_http::{Checkpoint, Entry, Gate, Heard, Merge, Permit};
+use tollgate_http::{Reply, Responding, Terms, Written, types};
 
 use crate::request::{Head, prepare};
 
@@ -32,10 +31,8 @@ types!(Sent: HeaderName, HeaderValue);
 impl<const GUARDS: bool> Middleware<GUARDS> {
     /// For a gate, shared or not yet.
     pub fn new(gate: impl Into<Arc<Gate>>) -> Self {
-        Self {
-            inner: (),
-            checkpoint: if GUARDS { Checkpoint::guard(gate) } else { Checkpoint::limits(gate) },
-        }
+        let checkpoint = if GUARDS { Checkpoint::guard(gate) } else { Checkpoint::limits(gate) };
+        Self { inner: (), checkpoint }
     }
 }
 
@@ -77,7 +74,8 @@ where
     forward_ready!(inner);
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
-        let (inner, gate, head) = (&self.inner, self.checkpoint.gate(), Head::of(request.request()));
+        let (inner, gate) = (&self.inner, self.checkpoint.gate());
+        let head = Head::of(request.request());
         // Not of `ConnectionInfo`, which believes what the client writes.
         let peer = request.peer_addr().map(|peer| peer.ip());
         let entry = match self.checkpoint.go_straight(peer.as_ref(), &head) {

@@ -21,6 +21,7 @@ pub struct Head<'r> {
 }
 
 impl<'r> Head<'r> {
+    #[inline]
     pub(crate) fn of(request: &'r HttpRequest) -> Self {
         let RequestHead { method, uri, headers, .. } = request.head();
         Self { method, uri, headers, extensions: request.extensions(), request }
@@ -55,7 +56,8 @@ impl RequestFields for Head<'_> {
     }
 
     fn may_have(&self, name: &FieldName) -> bool {
-        self.headers.keys().any(|it| it.as_str() == name.as_str()) || self.extensions.contains::<Stripped>()
+        let is_taken = || Gate::any_strips() && self.extensions.contains::<Stripped>();
+        self.headers.keys().any(|it| it.as_str() == name.as_str()) || is_taken()
     }
 
     fn path(&self) -> Option<&str> {

@@ -2,18 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path};
+use axum::extract::{DefaultBodyLimit, Path, Request};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::AppendHeaders;
+use axum::response::{AppendHeaders, Response};
 use axum::routing::any;
+use axum::{Router, ServiceExt};
 use tokio::net::TcpListener;
 use tollgate_axum::{Decided, RequireInternal, RequireInternalLayer, TollgateLayer, throttled};
 use tollgate_conformance::{Adapter, App, OWN_FIELDS, conform, tell};
+use tower::{Layer, Service};
 
 struct Axum;
 
@@ -24,19 +26,36 @@ impl Adapter for Axum {
         let listener = TcpListener::bind((app.listen, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = router(&app);
-        if app.tells_peers {
-            let make = router.into_make_service_with_connect_info::<SocketAddr>();
-            tokio::spawn(async move { axum::serve(listener, make).await.unwrap() });
-        } else {
-            tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        // The outer one is around the router, and the other one is one of its layers.
+        match &app.outer {
+            Some(outer) => {
+                let around = TollgateLayer::new(Arc::clone(outer)).layer(router);
+                tokio::spawn(serve(listener, around, app.tells_peers));
+            }
+            None => drop(tokio::spawn(serve(listener, router, app.tells_peers))),
         }
         address
     }
 }
 
+async fn serve<S>(listener: TcpListener, service: S, tells_peers: bool)
+where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    if tells_peers {
+        axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await.unwrap();
+    } else {
+        axum::serve(listener, service.into_make_service()).await.unwrap();
+    }
+}
+
 fn router(app: &App) -> Router {
     let (greeting, waiting) = (Arc::clone(&app.scene), Arc::clone(&app.scene));
-    let router = Router::new()
+    Router::new()
         .route("/internal", any(|| async { "ours" }))
         .route_layer(RequireInternalLayer::new(Arc::clone(&app.guard)))
         .route(
@@ -52,12 +71,8 @@ fn router(app: &App) -> Router {
         .route("/decision", any(decision))
         .route("/throttled", throttled(Arc::clone(&app.gate)))
         .layer(DefaultBodyLimit::disable())
-        .layer(layer(app));
-    let router = match &app.outer {
-        Some(outer) => router.layer(TollgateLayer::new(Arc::clone(outer))),
-        None => router,
-    };
-    router.with_state(Arc::clone(&app.guard))
+        .layer(layer(app))
+        .with_state(Arc::clone(&app.guard))
 }
 
 fn layer(app: &App) -> TollgateLayer {

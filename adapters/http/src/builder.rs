@@ -470,6 +470,9 @@ impl GateBuilder {
         let instruments = Instruments::new(self.counted, tiers.all());
         let has_one_table =
             tiers.further.is_empty() && shared.is_none() && in_flight.is_none() && penalty.is_none();
+        if self.strips_credential {
+            Gate::begin_to_strip();
+        }
         Ok(Gate {
             has_one_table,
             instruments,

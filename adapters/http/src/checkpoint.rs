@@ -44,13 +44,18 @@ impl<T: ?Sized> Checkpoint<T> {
         }
     }
 
-    /// Lets a request go on at once, if nothing but the caller's own count has a say in that: most are such.
+    /// Lets a request go on at once, if nothing but the caller's own count has a say in that: most are such. One that carries the
+    /// credential's field does not, whatever is in it.
     ///
     /// `peer` is where the connection comes from.
     ///
     /// # Errors
     /// If it does not go on, or more must be asked: see [`Aside::enter`].
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "behind a call, what it comes to is in memory, and is waited for there"
+    )]
+    #[inline(always)]
     pub fn go_straight(
         &self,
         peer: Option<&IpAddr>,

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tollgate::{
@@ -38,8 +39,8 @@ use crate::watching::Watching;
 /// The caller is the socket's peer, and no header can change that, unless a [`Source`] and whom to trust are set.
 /// Behind a proxy that is not trusted the peer is the proxy, and all its callers share one budget.
 // In this order, so that what every request reads is in neighbouring lines of memory: between two of them, a processor that
-// serves requests has forgotten them all.
-#[repr(C)]
+// serves requests has forgotten them all; and not in the line of an `Arc`'s counts, which every request writes.
+#[repr(C, align(128))]
 pub struct Gate {
     pub(crate) mode: ModeCell,
     /// Whether there is one policy and nothing beside it that a request must pass.
@@ -212,7 +213,7 @@ impl Gate {
         }
     }
 
-    /// Whether a request may carry a credential; most carry none.
+    /// Whether a request may carry a credential, of ours or not.
     #[inline]
     pub(crate) fn may_present(&self, fields: &(impl RequestFields + ?Sized)) -> bool {
         let may_have = fields.may_have(&self.field.name);
@@ -237,6 +238,24 @@ impl Gate {
                 Identity::Service(ready.cloned().unwrap_or_else(|| ServiceName::new(name)))
             }
         }
+    }
+}
+
+/// Whether some gate of this process takes credentials from requests, so that there is more to look at than their fields.
+static ANY_STRIPS: AtomicBool = AtomicBool::new(false);
+
+impl Gate {
+    /// Before a gate that is built so decides.
+    pub(crate) fn begin_to_strip() {
+        // ORDERING: whoever has a request that the gate has seen has seen this too; here and below.
+        ANY_STRIPS.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a request may have had a credential that an outer gate has taken from it.
+    #[doc(hidden)]
+    #[inline]
+    pub fn any_strips() -> bool {
+        ANY_STRIPS.load(Ordering::Relaxed)
     }
 }
 

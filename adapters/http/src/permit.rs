@@ -89,6 +89,7 @@ impl UnderWay {
 }
 
 impl Drop for UnderWay {
+    #[inline]
     fn drop(&mut self) {
         self.end();
     }

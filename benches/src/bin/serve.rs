@@ -1,6 +1,7 @@
 //! The application behind a real socket, for a load generator on the same machine: `serve axum`, or `serve axum --gate`
 //! with ours before it, `--floor` with the least that a layer can be which adds two fields, `--least` with the least that a limiter
-//! can be, `--parts` with the parts of ours in one piece. One thread serves. `ci/wrk` starts them.
+//! can be, `--parts` with the parts of ours in one piece; with `axum-around` these are around the router and not its layers. One
+//! thread serves. `ci/wrk` starts them.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
@@ -8,6 +9,9 @@ use std::sync::Arc;
 
 use actix_web::middleware::DefaultHeaders;
 use actix_web::{App, HttpServer, web};
+use axum::ServiceExt;
+use axum::extract::Request;
+use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
 use benches::apps;
 use benches::floor::{FIELDS, Floor};
 use clap::{Parser, ValueEnum};
@@ -16,6 +20,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tollgate_axum::{Gate, Quota};
 use tollgate_hyper::Tollgate;
+use tower_layer::Layer;
 
 /// Answers every request with two bytes.
 #[derive(Parser)]
@@ -43,6 +48,8 @@ struct Arguments {
 #[derive(Clone, Copy, ValueEnum)]
 enum Framework {
     Axum,
+    /// The same, with what is before the application around its router and not one of the router's layers.
+    AxumAround,
     Hyper,
     ActixWeb,
 }
@@ -76,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
                 match framework {
                     Framework::Axum => serve_axum(listener, before).await,
+                    Framework::AxumAround => serve_axum_around(listener, before).await,
                     _ => serve_hyper(listener, before).await,
                 }
             })
@@ -91,6 +99,25 @@ async fn serve_axum(listener: tokio::net::TcpListener, before: Before) -> Result
     };
     axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>()).await?;
     Ok(())
+}
+
+async fn serve_axum_around(listener: tokio::net::TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
+    match before {
+        Before::Nothing => axum::serve(listener, with_peers(apps::axum())).await?,
+        Before::Floor(floor) => axum::serve(listener, with_peers(floor.layer(apps::axum()))).await?,
+        Before::Gate(gate) => {
+            let tollgate = tollgate_axum::TollgateLayer::new(gate);
+            axum::serve(listener, with_peers(tollgate.layer(apps::axum()))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A service that is told its requests' peers.
+fn with_peers<S: tower_service::Service<Request>>(
+    service: S,
+) -> IntoMakeServiceWithConnectInfo<S, SocketAddr> {
+    service.into_make_service_with_connect_info()
 }
 
 async fn serve_hyper(listener: tokio::net::TcpListener, before: Before) -> Result<(), Box<dyn Error>> {
