@@ -1,17 +1,18 @@
 //! The application that frameworks serve here: it answers every request with two bytes.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use actix_web::HttpMessage;
-use actix_web::body::EitherBody;
+use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use actix_web::{HttpMessage, HttpResponse};
 use axum::Router;
 use axum::routing::get;
 use http::{Request, Response};
@@ -19,6 +20,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use tollgate_axum::{Gate, GateBuilder, GateError, Nanos, Quota};
 
+use crate::by_hand;
 use crate::floor::{self, Decided, FIELDS, Shared};
 use crate::subjects::address;
 
@@ -84,6 +86,94 @@ pub fn axum() -> Router {
 pub async fn hyper<B>(_: Request<B>) -> Result<Response<Full<Bytes>>, Infallible> {
     Ok(Response::new(Full::new(Bytes::from_static(ANSWER.as_bytes()))))
 }
+
+/// [`Floor::Passes`](crate::floor::Floor::Passes) with actix-web and so many fields, for `App::wrap_fn`.
+///
+/// # Errors
+/// If the application fails.
+pub fn actix_web_ready<const FIELDS: usize, S, B>(
+    request: ServiceRequest,
+    service: &S,
+) -> impl Future<Output = Result<ServiceResponse<B>, actix_web::Error>> + use<FIELDS, S, B>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = actix_web::Error>,
+{
+    let answering = service.call(request);
+    async move {
+        let mut response = answering.await?;
+        add_ready(response.headers_mut(), FIELDS);
+        Ok(response)
+    }
+}
+
+/// [`Floor::Refused`](crate::floor::Floor::Refused) with actix-web, for `App::wrap_fn`.
+///
+/// # Errors
+/// Never.
+pub fn actix_web_refused<S, B>(
+    request: ServiceRequest,
+    _: &S,
+) -> impl Future<Output = Result<ServiceResponse<Bytes>, actix_web::Error>> + use<S, B>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = actix_web::Error>,
+{
+    let mut response = HttpResponse::with_body(StatusCode::TOO_MANY_REQUESTS, floor::body());
+    add_ready(response.headers_mut(), READY.len());
+    ready(Ok(request.into_response(response)))
+}
+
+/// A [refusal by hand](by_hand) with actix-web, for `App::wrap_fn`.
+///
+/// # Errors
+/// If the application fails.
+pub fn actix_web_by_hand<S, B>(
+    request: ServiceRequest,
+    service: &S,
+) -> impl Future<Output = Result<ServiceResponse<EitherBody<B>>, actix_web::Error>> + use<S, B>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = actix_web::Error>,
+{
+    static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| HeaderValue::from_str(FIELDS[0].1).ok());
+    let peer = request.peer_addr().map_or_else(|| address(1), |peer| peer.ip());
+    let answering = match by_hand::refused(peer) {
+        Some(refused) => {
+            let mut response = HttpResponse::new(StatusCode::TOO_MANY_REQUESTS);
+            let headers = response.headers_mut();
+            if let (Some(policy), Ok(told)) =
+                (&*POLICY, HeaderValue::from_maybe_shared(Bytes::from(refused.told)))
+            {
+                headers.insert(const { HeaderName::from_static("ratelimit-policy") }, policy.clone());
+                headers.insert(const { HeaderName::from_static("ratelimit") }, told);
+            }
+            headers.insert(CONTENT_TYPE, const { HeaderValue::from_static("application/problem+json") });
+            headers.insert(RETRY_AFTER, refused.seconds.into());
+            headers.insert(CACHE_CONTROL, const { HeaderValue::from_static("no-store") });
+            response.extensions_mut().insert(refused.decided);
+            let body = BoxBody::new(Bytes::from(refused.body));
+            Err(request.into_response(response.set_body(body).map_into_right_body()))
+        }
+        None => Ok(service.call(request)),
+    };
+    async move {
+        match answering {
+            Ok(answering) => answering.await.map(ServiceResponse::map_into_left_body),
+            Err(refused) => Ok(refused),
+        }
+    }
+}
+
+fn add_ready(headers: &mut HeaderMap, fields: usize) {
+    READY.iter().take(fields).for_each(|(name, value)| headers.append(name.clone(), value.clone()));
+}
+
+/// [`FIELDS`] with names and values that nothing need be done for.
+static READY: [(HeaderName, HeaderValue); FIELDS.len()] = {
+    const fn ready((name, value): (&'static str, &'static str)) -> (HeaderName, HeaderValue) {
+        (HeaderName::from_static(name), HeaderValue::from_static(value))
+    }
+    let [a, b, c, d, e] = FIELDS;
+    [ready(a), ready(b), ready(c), ready(d), ready(e)]
+};
 
 /// [`Floor::Decides`](crate::floor::Floor::Decides) with actix-web, for `App::wrap_fn`.
 ///

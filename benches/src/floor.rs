@@ -74,7 +74,7 @@ impl Floor {
 }
 
 /// With hyper alone one caller is as good as another.
-fn peer_of<B>(request: &Request<B>) -> IpAddr {
+pub(crate) fn peer_of<B>(request: &Request<B>) -> IpAddr {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     peer.unwrap_or_else(|| address(1))
 }
@@ -111,20 +111,24 @@ static OWNER: LazyLock<Arc<()>> = LazyLock::new(Arc::default);
 static CREDENTIAL: HeaderName = HeaderName::from_static("x-internal-token");
 
 /// A value that was made while the program ran.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+pub(crate) static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     HeaderValue::from_maybe_shared(Bytes::from(FIELDS[0].1.to_owned()))
         .unwrap_or_else(|_| HeaderValue::from_static(""))
 });
 
 /// Where a caller stands after a request of its own, as the core says.
 pub fn decided(peer: IpAddr) -> Option<Standing> {
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    let part = |number: i64| u64::try_from(number).unwrap_or(0);
-    let now = Nanos::from_secs(part(now.tv_sec)).saturating_add(Nanos(part(now.tv_nsec)));
-    match LIMITER.check(KEYER.address(peer), Presented::Absent, now) {
+    match LIMITER.check(KEYER.address(peer), Presented::Absent, now()) {
         Verdict::Admitted(standing) => Some(standing),
         Verdict::Refused(_) | Verdict::Exempt(_) => None,
     }
+}
+
+/// By the coarse clock.
+pub(crate) fn now() -> Nanos {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    Nanos::from_secs(part(now.tv_sec)).saturating_add(Nanos(part(now.tv_nsec)))
 }
 
 /// Nobody is refused here.
@@ -224,9 +228,14 @@ impl<F: Future<Output = Result<Response<R>, E>>, R: From<Bytes>, E> Future for A
 }
 
 fn refused<R: From<Bytes>>() -> Response<R> {
-    let mut response = Response::new(R::from(Bytes::from_static(&[b' '; 300])));
+    let mut response = Response::new(R::from(body()));
     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
     response
+}
+
+/// As long a body as a refusal's.
+pub fn body() -> Bytes {
+    Bytes::from_static(&[b' '; 300])
 }
 
 /// Fields of a gate's.

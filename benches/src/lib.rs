@@ -1,6 +1,7 @@
 //! What the measuring programs share: a report of figures beside their targets, rounds, plots, and what is measured.
 
 pub mod apps;
+pub mod by_hand;
 pub mod floor;
 pub mod plot;
 pub mod rounds;

@@ -5,12 +5,10 @@ use actix_extensible_rate_limit::backend::SimpleInputFunctionBuilder;
 use actix_extensible_rate_limit::backend::memory::InMemoryBackend;
 use actix_web::body::MessageBody;
 use actix_web::dev::{Service, ServiceResponse};
-use actix_web::middleware::DefaultHeaders;
 use actix_web::rt::System;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, web};
 use benches::apps::{self, SECRET, WINDOW, gate, gate_with_all_fields, now, peer};
-use benches::floor::FIELDS;
 use benches::rounds::{Contestant, timed};
 use tollgate_actix_web::Tollgate;
 
@@ -41,13 +39,21 @@ async fn contest(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         ("tollgate, all fields", of(ours(gate_with_all_fields(limit)?).await, work.status())),
     ];
     if work == Work::Admitted {
-        let [one, other, ..] = FIELDS;
-        let fields = init_service(app().wrap(DefaultHeaders::new().add(one).add(other))).await;
+        let two = init_service(app().wrap_fn(apps::actix_web_ready::<2, _, _>)).await;
+        let five = init_service(app().wrap_fn(apps::actix_web_ready::<5, _, _>)).await;
         let least = init_service(app().wrap_fn(apps::actix_web_least)).await;
-        contestants.push(("one that adds two ready fields", round(fields, request, requests, work, 200)));
+        contestants.push(("one that adds two ready fields", round(two, request, requests, work, 200)));
+        contestants.push(("one that adds five ready fields", round(five, request, requests, work, 200)));
         contestants.push(("the least limiter", round(least, request, requests, work, 200)));
         let parts = init_service(app().wrap_fn(apps::actix_web_parts)).await;
         contestants.push(("the parts by hand", round(parts, request, requests, work, 200)));
+    }
+    if work == Work::Refused {
+        let refused = init_service(app().wrap_fn(apps::actix_web_refused)).await;
+        let refused = round(refused, request, requests, work, 429);
+        contestants.push(("a layer with a ready refusal", refused));
+        let by_hand = init_service(app().wrap_fn(apps::actix_web_by_hand)).await;
+        contestants.push(("the parts by hand", round(by_hand, request, requests, work, 429)));
     }
     if work != Work::Exempt {
         let default = ours(gate(limit).build()?.into()).await;

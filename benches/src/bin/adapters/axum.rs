@@ -5,6 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use benches::apps::{self, SECRET, gate, gate_with_all_fields, now, peer};
+use benches::by_hand::Refusing;
 use benches::rounds::{Contestant, timed};
 use http::{HeaderValue, Request};
 use tollgate_axum::TollgateLayer;
@@ -25,6 +26,9 @@ pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
     ];
     for (name, floor) in work.floors() {
         contestants.push((name, of(apps::axum().layer(floor), work.status())));
+    }
+    if work == Work::Refused {
+        contestants.push(("the parts by hand", of(apps::axum().layer(Refusing::LAYER), work.status())));
     }
     if work != Work::Exempt {
         let default = ours(gate(limit).build()?.into());

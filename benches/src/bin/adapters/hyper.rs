@@ -1,6 +1,7 @@
 use std::error::Error;
 
 use benches::apps::{self, SECRET, gate, gate_with_all_fields, now, peer_address};
+use benches::by_hand::Refusing;
 use benches::rounds::{Contestant, timed};
 use http::{HeaderValue, Request, Response};
 use http_body_util::Empty;
@@ -29,6 +30,17 @@ pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
             timed(requests, |_| answered(&service, request(work)) == Some(work.status()))
         };
         contestants.push((name, Box::new(round)));
+    }
+    if work == Work::Refused {
+        let mut is_first = true;
+        let by_hand = move || {
+            let known = std::mem::replace(&mut is_first, false);
+            let service = Refusing::wrap(service_fn(apps::hyper::<Empty<Bytes>>));
+            timed(requests, |_| {
+                answered(&service, request(work)).is_some_and(|status| known || status == work.status())
+            })
+        };
+        contestants.push(("the parts by hand", Box::new(by_hand)));
     }
     for (name, gate) in gates {
         let tollgate = Tollgate::new(gate);

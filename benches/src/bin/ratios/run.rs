@@ -48,8 +48,9 @@ impl Run {
         subjects: &[(&'static str, &dyn Subject)],
         requests: &[IpAddr],
     ) -> Outcome {
-        let one = |subject| Box::new(move || Ok(decide(subject, requests))) as Box<dyn FnMut() -> _>;
-        let two = |subject| Box::new(move || Ok(both(subject, requests))) as Box<dyn FnMut() -> _>;
+        let times = (self.decisions / requests.len()).max(1);
+        let one = |subject| Box::new(move || Ok(over(subject, requests, times))) as Box<dyn FnMut() -> _>;
+        let two = |subject| Box::new(move || Ok(both(subject, requests, times))) as Box<dyn FnMut() -> _>;
         let contestants =
             subjects.iter().flat_map(|&(name, subject)| [(name, one(subject)), (name, two(subject))]);
         let spans = interleaved(self.rounds, &mut contestants.collect::<Vec<_>>())?;
@@ -130,11 +131,17 @@ pub(crate) fn fresh<S: Subject>(
     Box::new(move || Ok(timed(decisions, |_| subject.decide(address(next.fetch_add(1, Ordering::Relaxed))))))
 }
 
-fn both<S: Subject + ?Sized>(subject: &S, requests: &[IpAddr]) -> f64 {
+/// So many times over.
+#[expect(clippy::cast_precision_loss, reason = "far below 2⁵²")]
+fn over<S: Subject + ?Sized>(subject: &S, requests: &[IpAddr], times: usize) -> f64 {
+    (0..times).map(|_| decide(subject, requests)).sum::<f64>() / times as f64
+}
+
+fn both<S: Subject + ?Sized>(subject: &S, requests: &[IpAddr], times: usize) -> f64 {
     let barrier = Barrier::new(2);
     let work = || {
         barrier.wait();
-        decide(subject, requests)
+        over(subject, requests, times)
     };
     let spans = thread::scope(|scope| {
         [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().unwrap_or(f64::NAN))
