@@ -1,9 +1,8 @@
 use std::{cell::RefCell, future::Ready, future::ready, rc::Rc, sync::Arc, task::Poll};
 
-use actix_web::body::{BoxBody, EitherBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready};
-use actix_web::http::{StatusCode, header::HeaderMap, header::HeaderName, header::HeaderValue};
-use actix_web::{Error, HttpResponse};
+use actix_web::http::{StatusCode, header::HeaderName, header::HeaderValue};
+use actix_web::{Error, HttpResponse, body::BoxBody, body::EitherBody};
 use tollgate_http::{Checkpoint, Entry, Gate, Heard, Merge, Permit};
 use tollgate_http::{Reply, Responding, Terms, Written, types};
 
@@ -49,9 +48,8 @@ impl Tollgate {
     }
 }
 
-impl<S, B, const GUARDS: bool> Transform<S, ServiceRequest> for Middleware<GUARDS>
-where
-    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
+impl<S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>, B, const GUARDS: bool>
+    Transform<S, ServiceRequest> for Middleware<GUARDS>
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
@@ -64,9 +62,8 @@ where
     }
 }
 
-impl<S, B, const GUARDS: bool> Service<ServiceRequest> for Middleware<GUARDS, Rc<S>>
-where
-    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>,
+impl<S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error>, B, const GUARDS: bool>
+    Service<ServiceRequest> for Middleware<GUARDS, Rc<S>>
 {
     type Response = ServiceResponse<EitherBody<B>>;
     type Error = Error;
@@ -103,7 +100,8 @@ where
 /// What a gate answers as a response, with a refusal's decision for whoever is further outside.
 pub(crate) fn to_response(reply: impl Into<Reply>) -> HttpResponse {
     let mut response = HttpResponse::new(StatusCode::OK);
-    let Written { status, body, decision } = reply.into().write::<Sent>(adding(response.headers_mut()));
+    let Written { status, body, decision } =
+        reply.into().write::<Sent>(|name, value| response.headers_mut().append(name, value));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     decision.map(|decision| response.extensions_mut().insert(decision));
     response.set_body(BoxBody::new(body))
@@ -126,16 +124,12 @@ fn settle<B>(permit: &mut Option<Permit>, mut polled: Poll<Outcome<B>>) -> Poll<
 
 fn tell<B>(to: &mut HttpResponse<B>, permit: &mut Permit) {
     let settled = permit.settle_with(to.status().as_u16(), to.extensions().get());
-    let over = settled.write::<Sent>(adding(to.headers_mut()));
-    over.map(|over| to.extensions_mut().insert(over));
-}
-
-/// Adds fields without overwriting any.
-fn adding(headers: &mut HeaderMap) -> impl FnMut(HeaderName, HeaderValue, Merge) {
-    |name, value, merge| match merge {
+    let headers = to.headers_mut();
+    let over = settled.write::<Sent>(|name, value, merge| match merge {
         Merge::Keep if headers.contains_key(&name) => {}
         Merge::Keep | Merge::Append => headers.append(name, value),
-    }
+    });
+    over.map(|over| to.extensions_mut().insert(over));
 }
 
 /// How the peer's address gets into a request.

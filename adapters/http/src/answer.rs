@@ -9,9 +9,9 @@ use tollgate::{Nanos, Reason, Refusal};
 use crate::decision::Decision;
 use crate::fields::{Field, Fields, Merge, retry_after, text};
 use crate::gate::Gate;
-use crate::name::{Name, Types, known, other};
+use crate::name::{Fixed, Listed, Name, Types, give, other};
 use crate::reply::Written;
-use crate::text::Text;
+use crate::text::numeral;
 
 /// A response of the gate's own. An adapter turns it into its framework's type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,16 +69,19 @@ impl Answer {
     }
 
     /// See [`Reply::write`](crate::Reply::write).
-    pub(crate) fn write<T: Types>(self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Written {
+    pub(crate) fn write<T>(self, mut add: impl FnMut(T::Name, T::Value)) -> Written
+    where
+        T: Types<Name: for<'a> TryFrom<&'a [u8]>>,
+    {
         let mut content = self.0;
         if let Some(fields) = &mut content.fields {
             fields.write::<T>(&mut add);
         }
         for (name, value) in &mut content.own {
-            known::<T>(*name, mem::take(value), |name, value| add(name, value, Merge::Keep));
+            give::<T>(*name, T::value(mem::take(value)), &mut add);
         }
-        for (name, value, merge) in content.further {
-            other::<T>(&name, value, |name, value| add(name, value, merge));
+        for (name, value, _) in content.further {
+            other::<T>(&name, value, &mut add);
         }
         Written { status: content.status, body: bytes(content.body), decision: None }
     }
@@ -121,11 +124,11 @@ impl Answer {
     pub(crate) fn refused(gate: &Gate, decision: &Decision, is_grpc: bool) -> Option<Self> {
         let mut answer = Self::new(0, [], "");
         let content = &mut *answer.0;
-        (content.status, content.body) = gate.tell_refusal(decision, is_grpc, |name, value, _| {
+        (content.status, content.body) = gate.tell_refusal::<Listed>(decision, is_grpc, |name, value| {
             if name.is_of_fields() {
                 content.fields.get_or_insert_default().set(name, value);
             } else {
-                let pushed = content.own.push((name, value.bytes()));
+                let pushed = content.own.push((name, value));
                 debug_assert!(pushed.is_ok(), "{name:?} does not fit");
             }
         })?;
@@ -134,22 +137,23 @@ impl Answer {
 
     /// `401 Unauthorized` (RFC 9110 §15.5.2).
     pub(crate) fn unauthorized(challenge: &str) -> Self {
-        let own =
-            [(Name::ContentType, Text::Fixed(PLAIN)), (Name::WwwAuthenticate, Text::Written(challenge))];
+        let challenge = Bytes::copy_from_slice(challenge.as_bytes());
+        let own = [(Name::ContentType, Fixed::Plain.bytes()), (Name::WwwAuthenticate, challenge)];
         Self::new(401, own, "This route is for our own services: present the secret of one.\n")
     }
 
     /// `500 Internal Server Error`, for a request that must be counted and whose peer is not known. It tells the
     /// caller nothing; the log tells the operator.
     pub(crate) fn no_peer() -> Self {
-        let own = [(Name::ContentType, Text::Fixed(PLAIN))];
+        let own = [(Name::ContentType, Fixed::Plain.bytes())];
         Self::new(500, own, "The server is not set up to take this request; its log says why.\n")
     }
 
     /// An answer of the report's.
     #[cfg(feature = "report")]
     pub(crate) fn own(status: u16, content_type: &'static str, body: impl Into<Cow<'static, str>>) -> Self {
-        let mut answer = Self::new(status, [(Name::ContentType, Text::Fixed(content_type))], body);
+        let own = [(Name::ContentType, Bytes::from_static(content_type.as_bytes()))];
+        let mut answer = Self::new(status, own, body);
         answer.0.has_own_body = false;
         answer
     }
@@ -162,14 +166,9 @@ impl Answer {
     }
 
     /// Of at most five fields.
-    fn new<const N: usize>(
-        status: u16,
-        own: [(Name, Text<'_>); N],
-        body: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    fn new<const N: usize>(status: u16, own: [(Name, Bytes); N], body: impl Into<Cow<'static, str>>) -> Self {
         const { assert!(N <= 5, "there is room for five") }
-        let own = own.into_iter().map(|(name, value)| (name, value.bytes())).collect();
-        let body = body.into();
+        let (own, body) = (own.into_iter().collect(), body.into());
         Self(Box::new(Content { status, fields: None, own, further: Vec::new(), body, has_own_body: true }))
     }
 }
@@ -178,13 +177,13 @@ impl Answer {
 ///
 /// `429 Too Many Requests` (RFC 6585 §4), or `503 Service Unavailable` (RFC 9110 §15.6.4) where nothing may pass since a shared
 /// count can't be reached, through no fault of the caller's; or what clients of gRPC take for them.
-pub(crate) fn tell_refused(
+pub(crate) fn tell_refused<T: Types>(
     policy: &str,
     used_up: Option<&str>,
     refusal: Refusal,
     wording: Wording,
     is_grpc: bool,
-    mut add: impl FnMut(Name, Text<'_>),
+    mut add: impl FnMut(T::Name, T::Value),
 ) -> (u16, Cow<'static, str>) {
     // Where no wait helps, none is told.
     let wait = Some(refusal.retry_after).filter(|&wait| wait < Nanos::MAX);
@@ -198,7 +197,7 @@ pub(crate) fn tell_refused(
     let kind = if refusal.reason == Reason::Unreachable { &UNREACHABLE } else { &EXCEEDED };
     if is_grpc {
         let message = [why, advice, until, unit].concat();
-        tell_refused_grpc(kind, &message, wait, wording, add);
+        tell_refused_grpc::<T>(kind, &message, wait, wording, add);
         return (200, Cow::Borrowed(""));
     }
     let body = match wording.body {
@@ -207,36 +206,36 @@ pub(crate) fn tell_refused(
             [kind.problem, why, advice, until, unit, "\",\"violated-policies\":[\"", policy, "\"]}"].concat()
         }
     };
-    add(Name::ContentType, Text::Fixed(wording.body.content_type()));
+    give::<T>(Name::ContentType, T::fixed(wording.body.content_type()), &mut add);
     if let Some(seconds) = seconds {
-        add(Name::RetryAfter, Text::Number(seconds));
+        give::<T>(Name::RetryAfter, numeral::<T>(seconds), &mut add);
     }
-    add(Name::CacheControl, Text::Fixed("no-store"));
+    give::<T>(Name::CacheControl, T::fixed(Fixed::NoStore), add);
     (kind.status, body.into())
 }
 
 /// A refusal in trailers only: `RESOURCE_EXHAUSTED` or `UNAVAILABLE`, and the milliseconds after which a client that retries
 /// by itself does so (gRPC's A6).
-fn tell_refused_grpc(
+fn tell_refused_grpc<T: Types>(
     kind: &Kind,
     message: &str,
     wait: Option<Nanos>,
     wording: Wording,
-    mut add: impl FnMut(Name, Text<'_>),
+    mut add: impl FnMut(T::Name, T::Value),
 ) {
     let pushback = match wait {
         Some(wait) => {
             let millis = wait.saturating_add(wording.resolution).0.div_ceil(1_000_000);
-            Text::Number(millis.min(LONGEST_PUSHBACK))
+            numeral::<T>(millis.min(LONGEST_PUSHBACK))
         }
         // Whoever gets it does not retry.
-        None => Text::Fixed("-1"),
+        None => T::value(Bytes::from_static(b"-1")),
     };
-    add(Name::ContentType, Text::Fixed("application/grpc"));
-    add(Name::GrpcStatus, Text::Fixed(kind.grpc));
-    add(Name::GrpcMessage, Text::Written(message));
-    add(Name::GrpcRetryPushback, pushback);
-    add(Name::CacheControl, Text::Fixed("no-store"));
+    give::<T>(Name::ContentType, T::fixed(Fixed::Grpc), &mut add);
+    give::<T>(Name::GrpcStatus, numeral::<T>(kind.grpc), &mut add);
+    give::<T>(Name::GrpcMessage, T::copied(message.as_bytes()), &mut add);
+    give::<T>(Name::GrpcRetryPushback, pushback, &mut add);
+    give::<T>(Name::CacheControl, T::fixed(Fixed::NoStore), add);
 }
 
 /// Why a request was refused, in a sentence of printable ASCII without quotes, backslashes and percent signs. `used_up` says
@@ -267,21 +266,21 @@ pub(crate) fn bytes(text: Cow<'static, str>) -> Bytes {
 /// What kinds of refusals differ in.
 struct Kind {
     status: u16,
-    grpc: &'static str,
+    grpc: u64,
     /// How the body of a problem begins.
     problem: &'static str,
 }
 
 const EXCEEDED: Kind = Kind {
     status: 429,
-    grpc: "8",
+    grpc: 8,
     problem: "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\",\
          \"title\":\"Request cannot be satisfied as assigned quota has been exceeded\",\"status\":429,\"detail\":\"",
 };
 
 const UNREACHABLE: Kind = Kind {
     status: 503,
-    grpc: "14",
+    grpc: 14,
     problem: "{\"type\":\"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity\",\
          \"title\":\"Request cannot be satisfied due to temporary server capacity constraints\",\"status\":503,\
          \"detail\":\"",
@@ -298,13 +297,11 @@ pub(crate) struct Wording {
     pub(crate) body: RefusalBody,
 }
 
-const PLAIN: &str = "text/plain; charset=utf-8";
-
 impl RefusalBody {
-    const fn content_type(self) -> &'static str {
+    const fn content_type(self) -> Fixed {
         match self {
-            Self::ProblemJson => "application/problem+json",
-            Self::PlainText => PLAIN,
+            Self::ProblemJson => Fixed::Problem,
+            Self::PlainText => Fixed::Plain,
         }
     }
 }

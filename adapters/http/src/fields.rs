@@ -5,9 +5,9 @@ use std::mem;
 use bytes::Bytes;
 use tollgate::Nanos;
 
-use crate::name::{Name, Types, known};
+use crate::name::{Name, Types, give};
 use crate::policy::MOST_POLICIES;
-use crate::text::{Ready, Text};
+use crate::text::{Ready, numeral};
 
 /// One field of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ impl Member<'_> {
     #[inline(never)]
     fn give_legacy<T: Types>(&self, mut add: impl FnMut(T::Name, T::Value, Merge)) {
         for (name, number) in LEGACY.into_iter().zip(self.legacy()) {
-            Text::Number(number).give::<T>(name, |name, value| add(name, value, Merge::Keep));
+            give::<T>(name, numeral::<T>(number), |name, value| add(name, value, Merge::Keep));
         }
     }
 
@@ -103,8 +103,7 @@ impl Member<'_> {
 
 impl Fields {
     /// One more field of a gate's.
-    pub(crate) fn set(&mut self, name: Name, value: Text<'_>) {
-        let value = value.bytes();
+    pub(crate) fn set(&mut self, name: Name, value: Bytes) {
         match name {
             Name::RateLimitPolicy => self.policies = value,
             Name::RateLimit => self.standings = value,
@@ -153,17 +152,17 @@ impl Fields {
         2 + self.legacy.as_ref().map_or(0, |numbers| numbers.len())
     }
 
-    /// Gives the fields away, without a copy: to `add`, with what to do if the response has such a field already.
-    pub(crate) fn write<T: Types>(&mut self, mut add: impl FnMut(T::Name, T::Value, Merge)) {
+    /// Gives the fields away, without a copy.
+    pub(crate) fn write<T: Types>(&mut self, mut add: impl FnMut(T::Name, T::Value)) {
         for (name, list) in
             [(Name::RateLimitPolicy, &mut self.policies), (Name::RateLimit, &mut self.standings)]
         {
             if !list.is_empty() {
-                known::<T>(name, mem::take(list), |name, value| add(name, value, Merge::Append));
+                give::<T>(name, T::value(mem::take(list)), &mut add);
             }
         }
         for (name, value) in LEGACY.into_iter().zip(self.legacy.iter_mut().flatten()) {
-            known::<T>(name, mem::take(value), |name, value| add(name, value, Merge::Keep));
+            give::<T>(name, T::value(mem::take(value)), &mut add);
         }
     }
 }
@@ -204,8 +203,7 @@ impl<'m> Told<'m> {
         }
     }
 
-    /// What [`tell`](Self::tell) tells, in an adapter's types: each value is made where its name is known, and not where any
-    /// might be.
+    /// Gives each field to `add`: its value is made where its name is known, and not where any might be.
     #[inline]
     pub(crate) fn give<T: Types>(&self, policies: &Ready, mut add: impl FnMut(T::Name, T::Value, Merge)) {
         if self.styles.draft {
@@ -218,22 +216,6 @@ impl<'m> Told<'m> {
         }
         if let Some(closest) = &self.closest {
             closest.give_legacy::<T>(add);
-        }
-    }
-
-    /// Gives each field to `add`, where a value is made that the response needs, and no other.
-    #[inline]
-    pub(crate) fn tell(&self, policies: &Ready, mut add: impl FnMut(Name, Text<'_>, Merge)) {
-        if self.styles.draft {
-            add(Name::RateLimitPolicy, Text::Ready(policies), Merge::Append);
-        }
-        if !self.list.is_empty() {
-            add(Name::RateLimit, Text::Written(&self.list), Merge::Append);
-        }
-        if let Some(closest) = &self.closest {
-            for (name, number) in LEGACY.into_iter().zip(closest.legacy()) {
-                add(name, Text::Number(number), Merge::Keep);
-            }
         }
     }
 }
@@ -257,7 +239,7 @@ pub(crate) fn retry_after(wait: Nanos, resolution: Nanos) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::tests::Of;
+    use crate::name::Listed;
 
     #[test]
     fn waits_round_up_and_are_never_zero() {
@@ -279,27 +261,8 @@ mod tests {
         for member in members {
             told.and(Some(member));
         }
-        told.tell(&Ready::new(String::new()), |name, value, _| fields.set(name, value));
+        told.give::<Listed>(&Ready::new(String::new()), |name, value, _| fields.set(name, value));
         fields.rate_limit().to_owned()
-    }
-
-    #[test]
-    fn what_is_given_is_what_is_told() {
-        let policies = Ready::new(r#""default";q=300;w=60"#.into());
-        for (draft, legacy) in [(false, false), (true, false), (false, true), (true, true)] {
-            let mut all = Told::nothing(Styles { draft, legacy });
-            for remaining in [None, Some(0), Some(7), Some(300)] {
-                let more_in = remaining.map(|remaining| Nanos::from_secs(remaining.into()));
-                let member = |remaining| Member { policy: "default", limit: 300, remaining, more_in };
-                all.and(remaining.map(member));
-                let (mut told, mut given) = (Vec::new(), Vec::new());
-                all.tell(&policies, |name, value, merge| {
-                    told.push((name.as_str().into(), value.bytes(), merge));
-                });
-                all.give::<Of<Bytes>>(&policies, |name, value, merge| given.push((name, value, merge)));
-                assert_eq!(given, told);
-            }
-        }
     }
 
     #[test]

@@ -109,6 +109,7 @@ mod onward;
 mod pending;
 mod permit;
 mod policy;
+pub mod prelude;
 mod refunds;
 mod reply;
 mod request;
@@ -141,9 +142,9 @@ pub use fields::{Field, Fields, Merge};
 pub use future::{ResponseFuture, Settle};
 pub use gate::{Gate, MOST_CLASSES, MOST_NETWORKS};
 pub use mode::Mode;
-#[doc(hidden)]
-pub use name::Name;
 pub use name::{FieldName, Types};
+#[doc(hidden)]
+pub use name::{Fixed, Name};
 pub use onward::{Onward, Responding};
 pub use pending::{Heard, Pending};
 pub use permit::Permit;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 /// The names of fields and their values in the types of one version of the crate `http`: see [`types!`](crate::types).
 pub trait Types {
     /// The type of names.
-    type Name: for<'a> TryFrom<&'a [u8]>;
+    type Name;
     /// The type of values.
     ///
     /// One that many responses have is kept and cloned for each, whichever thread it is of.
@@ -15,6 +15,11 @@ pub trait Types {
     /// A name that gates write.
     #[doc(hidden)]
     fn name(name: Name) -> Self::Name;
+    /// A value that gates write.
+    #[doc(hidden)]
+    fn fixed(value: Fixed) -> Option<Self::Value> {
+        Self::value(value.bytes())
+    }
     /// A value of these bytes, without a copy, if it can be sent. It depends on nothing but the bytes.
     fn value(value: Bytes) -> Option<Self::Value>;
     /// The same of a copy.
@@ -24,7 +29,7 @@ pub trait Types {
 }
 
 /// `types!(Sent: HeaderName, HeaderValue)` makes a type `Sent` with [`Types`] of these two, which are one version's of the
-/// crate `http`. The names that gates write are made by the compiler.
+/// crate `http`. The names that gates write, and the values that are always the same, are made by the compiler.
 #[macro_export]
 macro_rules! types {
     ($visibility:vis $types:ident: $name:ty, $value:ty) => {
@@ -58,6 +63,20 @@ macro_rules! types {
             }
 
             #[inline]
+            fn fixed(value: $crate::Fixed) -> Option<$value> {
+                use $crate::Fixed::{self, *};
+                const fn ready(value: Fixed) -> $value {
+                    <$value>::from_static(value.as_str())
+                }
+                Some(match value {
+                    Problem => const { ready(Problem) },
+                    Plain => const { ready(Plain) },
+                    Grpc => const { ready(Grpc) },
+                    NoStore => const { ready(NoStore) },
+                })
+            }
+
+            #[inline]
             fn value(value: $crate::Bytes) -> Option<$value> {
                 <$value>::from_maybe_shared(value).ok()
             }
@@ -70,16 +89,37 @@ macro_rules! types {
     };
 }
 
+/// What is put into a list, and not into a response: names and values as gates have them.
+pub(crate) enum Listed {}
+
+impl Types for Listed {
+    type Name = Name;
+    type Value = Bytes;
+
+    #[inline]
+    fn name(name: Name) -> Name {
+        name
+    }
+
+    #[inline]
+    fn value(value: Bytes) -> Option<Bytes> {
+        Some(value)
+    }
+}
+
 /// Gives a name that gates write and its value to `add`; leaves out what can't be sent.
 #[inline]
-pub(crate) fn known<T: Types>(name: Name, value: Bytes, add: impl FnOnce(T::Name, T::Value)) {
-    if let Some(value) = T::value(value) {
+pub(crate) fn give<T: Types>(name: Name, value: Option<T::Value>, add: impl FnOnce(T::Name, T::Value)) {
+    if let Some(value) = value {
         add(T::name(name), value);
     }
 }
 
 /// The same of any name.
-pub(crate) fn other<T: Types>(name: &str, value: String, add: impl FnOnce(T::Name, T::Value)) {
+pub(crate) fn other<T>(name: &str, value: String, add: impl FnOnce(T::Name, T::Value))
+where
+    T: Types<Name: for<'a> TryFrom<&'a [u8]>>,
+{
     if let (Ok(name), Some(value)) = (T::Name::try_from(name.as_bytes()), T::value(value.into())) {
         add(name, value);
     }
@@ -130,6 +170,32 @@ impl Name {
     #[doc(hidden)]
     pub const fn as_str(self) -> &'static str {
         NAMES[self as usize]
+    }
+}
+
+/// A value that is the same on all responses that have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[doc(hidden)]
+pub enum Fixed {
+    Problem,
+    Plain,
+    Grpc,
+    NoStore,
+}
+
+impl Fixed {
+    #[doc(hidden)]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Problem => "application/problem+json",
+            Self::Plain => "text/plain; charset=utf-8",
+            Self::Grpc => "application/grpc",
+            Self::NoStore => "no-store",
+        }
+    }
+
+    pub(crate) const fn bytes(self) -> Bytes {
+        Bytes::from_static(self.as_str().as_bytes())
     }
 }
 

@@ -5,7 +5,6 @@ use bytes::Bytes;
 
 use crate::answer::{Answer, bytes};
 use crate::decision::Decision;
-use crate::fields::Merge;
 use crate::gate::Gate;
 use crate::name::Types;
 
@@ -68,15 +67,16 @@ impl Reply {
         }
     }
 
-    /// Gives each field to `add`, with what to do if the response has such a field already; what else there is. Names and values
-    /// that can't be sent, as those of a responder's may not, are left out.
-    pub fn write<T: Types>(self, mut add: impl FnMut(T::Name, T::Value, Merge)) -> Written {
+    /// Gives each line of a field to `add`, for a response that has none yet; what else there is. No name comes twice unless its
+    /// field may have several lines. Names and values that can't be sent, as those of a responder's may not, are left out.
+    pub fn write<T>(self, add: impl FnMut(T::Name, T::Value)) -> Written
+    where
+        T: Types<Name: for<'a> TryFrom<&'a [u8]>>,
+    {
         match self.0 {
             Kind::Made(answer, decision) => Written { decision, ..answer.write::<T>(add) },
             Kind::Refused { gate, decision, is_grpc } => {
-                let written = gate.tell_refusal(&decision, is_grpc, |name, value, merge| {
-                    value.give::<T>(name, |name, value| add(name, value, merge));
-                });
+                let written = gate.tell_refusal::<T>(&decision, is_grpc, add);
                 debug_assert!(written.is_some(), "the gate has refused this request");
                 let (status, body) = written.unwrap_or((429, Cow::Borrowed("")));
                 Written { status, body: bytes(body), decision: Some(decision) }

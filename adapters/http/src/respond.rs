@@ -12,10 +12,9 @@ use crate::fields::{Fields, Member, Merge, Told};
 use crate::gate::Gate;
 #[cfg(doc)]
 use crate::mode::Mode;
-use crate::name::{FieldName, Name};
+use crate::name::{FieldName, Listed, Types};
 use crate::reply::Reply;
 use crate::request::RequestFields;
-use crate::text::{Ready, Text};
 use crate::tier::{IN_FLIGHT, Tier};
 
 impl Gate {
@@ -27,18 +26,17 @@ impl Gate {
     /// it what others do. That such a policy is there, and that it refuses, is no secret.
     pub fn fields(&self, decision: &Decision) -> Option<Fields> {
         let mut fields = Fields::default();
-        self.tell(decision, |name, value, _| fields.set(name, value))?;
+        self.tell::<Listed>(decision, |name, value, _| fields.set(name, value))?;
         Some(fields)
     }
 
     /// Gives each of them to `add`.
     #[inline]
-    pub(crate) fn tell(&self, decision: &Decision, add: impl FnMut(Name, Text<'_>, Merge)) -> Option<()> {
-        self.told(decision, |told, list| told.tell(list, add))
-    }
-
-    #[inline]
-    pub(crate) fn told(&self, decision: &Decision, give: impl FnOnce(&Told<'_>, &Ready)) -> Option<()> {
+    pub(crate) fn tell<T: Types>(
+        &self,
+        decision: &Decision,
+        add: impl FnMut(T::Name, T::Value, Merge),
+    ) -> Option<()> {
         let is_wanted = self.styles.draft || self.styles.legacy;
         if decision.0.gate != self.id || !is_wanted {
             return None;
@@ -62,7 +60,7 @@ impl Gate {
                 told.and(self.of_refusal(decision, *by, refusal, *remaining));
             }
         }
-        give(&told, list);
+        told.give::<T>(list, add);
         Some(())
     }
 
@@ -124,11 +122,11 @@ impl Gate {
     }
 
     /// Gives each field of the refusal that a decision is answered with to `add`; its status and its body.
-    pub(crate) fn tell_refusal(
+    pub(crate) fn tell_refusal<T: Types>(
         &self,
         decision: &Decision,
         is_grpc: bool,
-        mut add: impl FnMut(Name, Text<'_>, Merge),
+        mut add: impl FnMut(T::Name, T::Value),
     ) -> Option<(u16, Cow<'static, str>)> {
         let refusal = decision.refusal().filter(|_| decision.0.gate == self.id)?;
         let Outcome::Refused { by, .. } = decision.0.outcome else { return None };
@@ -140,11 +138,8 @@ impl Gate {
                 (&*tier.name, texts.used_up.get(number).map(String::as_str))
             }
         };
-        self.tell(decision, &mut add);
-        let wording = self.wording;
-        Some(tell_refused(policy, used_up, refusal, wording, is_grpc, |name, value| {
-            add(name, value, Merge::Keep);
-        }))
+        self.tell::<T>(decision, |name, value, _| add(name, value));
+        Some(tell_refused::<T>(policy, used_up, refusal, self.wording, is_grpc, add))
     }
 
     /// The response to a request that must be counted and whose peer is not known. The log says so at most once a minute,
@@ -195,6 +190,9 @@ static CONTENT_TYPE: LazyLock<FieldName> = LazyLock::new(|| FieldName::new("cont
 /// Whether a request is of gRPC.
 fn is_of_grpc(fields: &(impl RequestFields + ?Sized)) -> bool {
     const GRPC: &[u8] = b"application/grpc";
+    if !fields.may_have(&CONTENT_TYPE) {
+        return false;
+    }
     let content_type = fields.named(&CONTENT_TYPE).next();
     let kind = content_type.and_then(|content_type| content_type.get(..GRPC.len()));
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case(GRPC))

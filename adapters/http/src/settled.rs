@@ -19,7 +19,7 @@ impl Settled<'_> {
     #[inline]
     pub fn write<T: Types>(&self, add: impl FnMut(T::Name, T::Value, Merge)) -> Option<Decision> {
         let Permit { decision, under_way } = self.permit;
-        under_way.gate().told(decision, |told, list| told.give::<T>(list, add));
+        under_way.gate().tell::<T>(decision, add);
         self.is_told.then(|| decision.clone())
     }
 }

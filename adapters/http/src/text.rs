@@ -1,56 +1,22 @@
-//! Values of fields, made for a response where it is written.
+//! Values of fields, made where a response or a list takes them.
 
 use std::any::Any;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 
-use crate::name::{Name, Types};
+use crate::name::Types;
 
-/// A field's value.
-#[derive(Clone, Copy)]
-pub(crate) enum Text<'t> {
-    /// As it is on many responses.
-    Ready(&'t Ready),
-    /// As it is on this one.
-    Written(&'t str),
-    Number(u64),
-    /// As it is on all that have one.
-    Fixed(&'static str),
-}
-
-#[expect(
-    clippy::inline_always,
-    reason = "a value is made where a response's map takes it, and not moved there"
-)]
-impl Text<'_> {
-    /// Gives it to `add` under a name that gates write, if it can be sent.
-    // In each arm by itself: what is made in one of several places is moved once more.
-    #[inline(always)]
-    pub(crate) fn give<T: Types>(self, name: Name, add: impl FnOnce(T::Name, T::Value)) {
-        let add = |value| add(T::name(name), value);
-        match self {
-            Self::Ready(ready) => ready.give::<T>(add),
-            Self::Written(text) => T::copied(text.as_bytes()).map_or((), add),
-            Self::Number(number) => T::value(digits(number)).map_or((), add),
-            Self::Fixed(text) => T::value(Bytes::from_static(text.as_bytes())).map_or((), add),
-        }
-    }
-
-    pub(crate) fn bytes(self) -> Bytes {
-        match self {
-            Self::Ready(ready) => ready.text.clone(),
-            Self::Written(text) => Bytes::copy_from_slice(text.as_bytes()),
-            Self::Number(number) => digits(number),
-            Self::Fixed(text) => Bytes::from_static(text.as_bytes()),
-        }
-    }
+/// A number.
+#[inline]
+pub(crate) fn numeral<T: Types>(number: u64) -> Option<T::Value> {
+    T::value(digits(number))
 }
 
 /// A value that many responses have: looked at once whether it can be sent, and shared by them.
 pub(crate) struct Ready {
     text: Bytes,
-    /// In the type of the adapter that came first, which is the only one most of the time.
+    /// In the type of the adapter that came first, which is the only one most of the time. A list takes the text.
     value: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
@@ -61,6 +27,9 @@ impl Ready {
 
     #[inline]
     pub(crate) fn give<T: Types>(&self, add: impl FnOnce(T::Value)) {
+        if let Some(text) = (&self.text as &dyn Any).downcast_ref::<T::Value>() {
+            return add(text.clone());
+        }
         let first = self.value.get_or_init(|| Box::new(T::value(self.text.clone())));
         match first.downcast_ref::<Option<T::Value>>() {
             Some(Some(value)) => add(value.clone()),
@@ -109,7 +78,10 @@ static DIGITS: [[u8; 3]; SMALL] = {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use bytes::BytesMut;
+
     use super::*;
+    use crate::name::{Listed, Name};
 
     #[test]
     fn numbers_are_as_formatted() {
@@ -134,9 +106,9 @@ pub(crate) mod tests {
         }
     }
 
-    fn given<V: From<Bytes> + Clone + Send + Sync + 'static>(text: Text<'_>) -> Option<V> {
+    fn given<T: Types>(ready: &Ready) -> Option<T::Value> {
         let mut given = None;
-        text.give::<Of<V>>(Name::RateLimit, |_, value| given = Some(value));
+        ready.give::<T>(|value| given = Some(value));
         given
     }
 
@@ -145,13 +117,14 @@ pub(crate) mod tests {
         let told = "\"default\";q=300;w=60";
         let ready = Ready::new(told.into());
         for _ in 0..3 {
-            assert_eq!(given::<Bytes>(Text::Ready(&ready)), Some(told.into()));
-            assert_eq!(given::<Vec<u8>>(Text::Ready(&ready)), Some(told.into()));
-            assert_eq!(Text::Ready(&ready).bytes(), told);
+            assert_eq!(given::<Listed>(&ready), Some(told.into()));
+            assert!(ready.value.get().is_none(), "what is listed leaves the place to an adapter");
         }
-        assert_eq!(given::<Bytes>(Text::Written(told)), Some(told.into()));
-        for text in [Text::Number(300), Text::Fixed("300"), Text::Written("300")] {
-            assert_eq!((given::<Bytes>(text), text.bytes()), (Some("300".into()), "300".into()));
+        for _ in 0..3 {
+            assert_eq!(given::<Of<BytesMut>>(&ready).as_deref(), Some(told.as_bytes()));
+            assert_eq!(given::<Of<Vec<u8>>>(&ready), Some(told.into()));
+            assert_eq!(given::<Listed>(&ready), Some(told.into()));
         }
+        assert!(ready.value.get().is_some_and(|first| first.is::<Option<BytesMut>>()));
     }
 }

@@ -190,7 +190,7 @@ impl Watching {
         let left_out = |name: &FieldName| {
             [credential, source].iter().flatten().any(|other| other.as_str() == name.as_str())
         };
-        let names = self.settings.hint_fields.iter().filter(|name| !left_out(name));
+        let names = self.settings.hint_fields.iter().filter(|name| fields.may_have(name) && !left_out(name));
         let values = names.flat_map(|name| fields.named(name));
         // Hashed at once, since each hash, and each part of one, has a cost of its own.
         let mut hint = heapless::Vec::<u8, MOST_OF_HINTS>::new();

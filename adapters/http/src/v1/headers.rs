@@ -64,7 +64,7 @@ impl RequestFields for Headers<'_> {
 /// Whether a field is there. A name that is not a standard one is hashed byte by byte, which takes 10 ns, and to look at each of
 /// a few names takes 0.6.
 #[inline]
-fn has(fields: &HeaderMap, name: &HeaderName) -> bool {
+pub(crate) fn has(fields: &HeaderMap, name: &HeaderName) -> bool {
     const FEW: usize = 12;
     if fields.keys_len() <= FEW {
         fields.keys().any(|there| there == name)

@@ -1,5 +1,6 @@
 //! What responses say.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,8 +93,8 @@ impl Types for Plain {
     }
 }
 
-/// A status, names with values and how they are merged, a body.
-type Said = (u16, Vec<(String, String, Merge)>, String);
+/// A status, names with values, a body.
+type Said = (u16, Vec<(String, String)>, String);
 
 /// A refused request's answer, as an adapter writes it and as `Gate::refusal` has it.
 fn both(gate: GateBuilder, fields: &(impl RequestFields + ?Sized)) -> [Said; 2] {
@@ -106,7 +107,7 @@ fn both(gate: GateBuilder, fields: &(impl RequestFields + ?Sized)) -> [Said; 2] 
         }
     };
     let answer = gate.refusal(&decision, fields).unwrap();
-    let told = answer.fields().map(|field| (field.name.to_owned(), field.value.to_owned(), field.merge));
+    let told = answer.fields().map(|field| (field.name.to_owned(), field.value.to_owned()));
     let told = (answer.status(), told.collect(), answer.body().to_owned());
     let mut written = Vec::new();
     let refused = || checkpoint.gate().limiter().counts().refused;
@@ -117,8 +118,8 @@ fn both(gate: GateBuilder, fields: &(impl RequestFields + ?Sized)) -> [Said; 2] 
     };
     assert!(refused() <= before + 1, "it is refused once, by the table or by another limit");
     assert!(reply.decision().is_some_and(|decision| !decision.passes()));
-    let Written { status, body, decision } = reply
-        .write::<Plain>(|name, value, merge| written.push((String::from_utf8(name).unwrap(), value, merge)));
+    let Written { status, body, decision } =
+        reply.write::<Plain>(|name, value| written.push((String::from_utf8(name).unwrap(), value)));
     assert!(decision.is_some_and(|decision| !decision.passes()));
     [(status, written, String::from_utf8(body.into()).unwrap()), told]
 }
@@ -150,19 +151,29 @@ fn an_ordinary_request_goes_straight() {
 #[test]
 fn what_is_written_at_once_is_what_an_answer_says() {
     let clock = ManualClock::new();
-    let gates: [fn(GateBuilder) -> GateBuilder; 6] = [
+    let gates: [fn(GateBuilder) -> GateBuilder; 7] = [
         |gate| gate,
         |gate| gate.legacy_fields(true),
         |gate| gate.rate_limit_fields(false),
         |gate| gate.refusal_body(RefusalBody::PlainText),
         |gate| gate.penalty(1, Duration::from_mins(1), Duration::from_hours(1)),
         |gate| gate.responder(|answer, _| answer.with_status(503).with_field("x-ours", "1")),
+        |gate| {
+            gate.legacy_fields(true).responder(|answer, _| {
+                let names: Vec<_> = answer.fields().map(|field| field.name.to_owned()).collect();
+                let names = [&names[..], &names, &["x-ours".to_owned(), "X-Ours".to_owned()]].concat();
+                names.iter().fold(answer, |answer, name| answer.with_field(name, "1"))
+            })
+        },
     ];
     for with in gates {
         for fields in [&[][..], &GRPC] {
             let gate = Gate::builder(Quota::per_minute(5)).clock(Clock::Manual(clock.clone()));
             let [written, told] = both(with(gate), fields);
             assert_eq!(written, told);
+            // A response is given each name once, and need not look for it.
+            let names: HashSet<_> = written.1.iter().map(|(name, _)| name).collect();
+            assert_eq!(names.len(), written.1.len(), "{written:?}");
             assert!(written.1.iter().any(|(name, ..)| name == "cache-control"), "{written:?}");
         }
     }
