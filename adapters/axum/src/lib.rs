@@ -18,11 +18,8 @@ pub use layer::TollgateLayer;
 pub use service::Tollgate;
 #[cfg(feature = "report")]
 pub use throttled::throttled;
-pub use tollgate_http::{
-    Addresses, Answer, Basis, ChangeError, Clock, Clue, Decision, Finding, Gate, GateBuilder, GateError,
-    Identity, Keyer, Lost, ManualClock, Mode, Nanos, Origin, Overflow, Policy, Quota, Reason, Refusal,
-    RefusalBody, Report, ResponseFuture, ServiceName, Source, Standing, Terms, Throttled, Verdict,
-};
+#[doc(inline)]
+pub use tollgate_http::prelude::*;
 #[cfg(feature = "proxy-protocol")]
 pub use tollgate_proxy_protocol::{
     HandshakeError, Peer, Proxied, ProxyListener, ProxyProtocol, ProxyProtocolBuilder, ProxyProtocolError,

@@ -16,9 +16,6 @@ pub use service::TollgateService;
 #[cfg(feature = "report")]
 pub use throttled::throttled;
 pub use tollgate::Tollgate;
+#[doc(inline)]
+pub use tollgate_http::prelude::*;
 pub use tollgate_http::v1::{Head, NotInternal};
-pub use tollgate_http::{
-    Addresses, Answer, Basis, ChangeError, Clock, Clue, Decision, Finding, Gate, GateBuilder, GateError,
-    Identity, Keyer, Lost, ManualClock, Mode, Nanos, Origin, Overflow, Policy, Quota, Reason, Refusal,
-    RefusalBody, Report, ResponseFuture, ServiceName, Source, Standing, Terms, Throttled, Verdict,
-};
