@@ -146,7 +146,7 @@ where
                 headers.insert(const { HeaderName::from_static("ratelimit") }, told);
             }
             headers.insert(CONTENT_TYPE, const { HeaderValue::from_static("application/problem+json") });
-            headers.insert(RETRY_AFTER, refused.seconds.into());
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(refused.seconds));
             headers.insert(CACHE_CONTROL, const { HeaderValue::from_static("no-store") });
             response.extensions_mut().insert(refused.decided);
             let body = BoxBody::new(Bytes::from(refused.body));

@@ -25,15 +25,15 @@ pub struct Refused {
     pub decided: Decided,
     /// The value of `RateLimit`.
     pub told: Vec<u8>,
-    /// The value of `Retry-After`.
-    pub seconds: u64,
+    /// The value of `Retry-After`, which no memory is asked for.
+    pub seconds: &'static str,
     /// The body.
     pub body: String,
 }
 
 /// What was decided, in as many bytes as a gate's decision has.
 #[derive(Clone)]
-pub struct Decided(Arc<(Refusal, [u64; 8])>);
+pub struct Decided(Arc<(Refusal, [u64; 12])>);
 
 impl Decided {
     /// For whoever is further outside.
@@ -47,13 +47,16 @@ pub fn refused(peer: IpAddr) -> Option<Refused> {
     let (key, now) = (KEYER.address(peer), now());
     let Verdict::Refused(refusal) = LIMITER.check(key, Presented::Absent, now) else { return None };
     let _ = LIST.record(&Sighting::refused(key, now));
-    let seconds = refusal.retry_after.0.div_ceil(1_000_000_000);
-    let mut number = itoa::Buffer::new();
-    let number = number.format(seconds);
-    let told = [&b"\"default\";r=0;t="[..], number.as_bytes()].concat();
-    let body = [LONG, number, " s.\"}"].concat();
-    Some(Refused { decided: Decided(Arc::new((refusal, [seconds; 8]))), told, seconds, body })
+    let wait = refusal.retry_after.0.div_ceil(1_000_000_000);
+    let seconds = usize::try_from(wait).ok().and_then(|wait| SECONDS.get(wait)).map_or("", String::as_str);
+    let told = [&b"\"default\";r=0;t="[..], seconds.as_bytes()].concat();
+    let body = [LONG, seconds, " s.\"}"].concat();
+    Some(Refused { decided: Decided(Arc::new((refusal, [wait; 12]))), told, seconds, body })
 }
+
+/// As many as a window has, ready.
+static SECONDS: LazyLock<Vec<String>> =
+    LazyLock::new(|| (0..=WINDOW.as_secs()).map(|number| number.to_string()).collect());
 
 static LIMITER: LazyLock<Limiter<2048>> = LazyLock::new(|| Limiter::new(Quota::new(1, window(1))));
 
@@ -71,15 +74,25 @@ const LONG: &str = match str::from_utf8(&[b'-'; 290]) {
 
 /// A layer that refuses by hand, and hyper's service or tower's behind it.
 #[derive(Clone, Copy)]
-pub struct Refusing<S = ()>(S);
+pub struct Refusing<S = ()> {
+    inner: S,
+    /// Where the connection comes from, if its requests do not say so.
+    peer: Option<IpAddr>,
+}
 
 impl Refusing {
     /// The layer.
-    pub const LAYER: Self = Self(());
+    pub const LAYER: Self = Self { inner: (), peer: None };
 
-    /// The service of hyper's, or of tower's.
-    pub fn wrap<S>(inner: S) -> Refusing<S> {
-        Refusing(inner)
+    /// The service of hyper's, of one connection.
+    pub fn wrap<S>(inner: S, peer: IpAddr) -> Refusing<S> {
+        Refusing { inner, peer: Some(peer) }
+    }
+}
+
+impl<S> Refusing<S> {
+    fn answer<B, R: From<Bytes>>(&self, request: &Request<B>) -> Option<Response<R>> {
+        refused(self.peer.unwrap_or_else(|| peer_of(request))).map(written)
     }
 }
 
@@ -87,7 +100,7 @@ impl<S> Layer<S> for Refusing {
     type Service = Refusing<S>;
 
     fn layer(&self, inner: S) -> Refusing<S> {
-        Refusing(inner)
+        Refusing { inner, peer: self.peer }
     }
 }
 
@@ -101,12 +114,12 @@ where
     type Future = Answering<S::Future, Response<R>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
+        self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let refusal = refused(peer_of(&request)).map(written);
-        let inner = if refusal.is_none() { Some(self.0.call(request)) } else { None };
+        let refusal = self.answer(&request);
+        let inner = if refusal.is_none() { Some(self.inner.call(request)) } else { None };
         Answering { inner, refusal }
     }
 }
@@ -121,8 +134,8 @@ where
     type Future = Answering<S::Future, Response<R>>;
 
     fn call(&self, request: Request<B>) -> Self::Future {
-        let refusal = refused(peer_of(&request)).map(written);
-        let inner = if refusal.is_none() { Some(self.0.call(request)) } else { None };
+        let refusal = self.answer(&request);
+        let inner = if refusal.is_none() { Some(self.inner.call(request)) } else { None };
         Answering { inner, refusal }
     }
 }
@@ -134,7 +147,7 @@ fn written<R: From<Bytes>>(refused: Refused) -> Response<R> {
         headers.insert(const { HeaderName::from_static("ratelimit") }, told);
     }
     headers.insert(CONTENT_TYPE, const { HeaderValue::from_static("application/problem+json") });
-    headers.insert(RETRY_AFTER, refused.seconds.into());
+    headers.insert(RETRY_AFTER, HeaderValue::from_static(refused.seconds));
     headers.insert(CACHE_CONTROL, const { HeaderValue::from_static("no-store") });
     let mut response = Response::new(Bytes::from(refused.body).into());
     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;

@@ -89,12 +89,12 @@ pub struct Shared {
 
 /// Where a caller stands, in as many bytes as a gate's decision has.
 #[derive(Clone)]
-pub struct Decided(Arc<(Standing, [u64; 7])>);
+pub struct Decided(Arc<(Standing, [u64; 8])>);
 
 impl Shared {
     /// Of a request that was admitted.
     pub fn new(standing: Standing) -> Self {
-        let more = [standing.remaining.into(); 7];
+        let more = [standing.remaining.into(); 8];
         Self { decision: Decided(Arc::new((standing, more))), _owner: Arc::clone(&OWNER) }
     }
 

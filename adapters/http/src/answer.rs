@@ -158,9 +158,13 @@ impl Answer {
         answer
     }
 
-    /// The same with one more line.
+    /// The same with one more line, whose name is there only if lines of it may be several.
     #[cfg(feature = "report")]
     pub(crate) fn and_field(mut self, name: &str, value: impl Into<String>, merge: Merge) -> Self {
+        debug_assert!(
+            merge == Merge::Append || self.fields().all(|field| field.name != name),
+            "{name} comes twice"
+        );
         self.0.further.push((name.into(), value.into(), merge));
         self
     }

@@ -20,10 +20,12 @@ pub trait RequestFields {
         self.lines(name.as_str())
     }
 
-    /// Whether there may be such a field, for types that see sooner that there is none, as most requests have no credential.
+    /// Whether there may be such a field, whatever its name, for types that see sooner that there is none: most requests have no
+    /// credential, and few have all that may tell callers apart.
     ///
     /// # Security
-    /// `false` only where [`lines`](Self::lines) has none, or an own service is taken for a stranger.
+    /// `false` only where [`lines`](Self::lines) has none, or an own service is taken for a stranger, and a field that is there
+    /// for one that is not.
     fn may_have(&self, name: &FieldName) -> bool {
         self.named(name).next().is_some()
     }
@@ -33,6 +35,15 @@ pub trait RequestFields {
     fn path(&self) -> Option<&str> {
         None
     }
+}
+
+/// The same, with a look at whether it holds.
+#[inline]
+pub(crate) fn may_have(fields: &(impl RequestFields + ?Sized), name: &FieldName) -> bool {
+    let may_have = fields.may_have(name);
+    let has_none = || fields.named(name).next().is_none();
+    debug_assert!(may_have || has_none(), "`RequestFields::may_have` denies a field that is there");
+    may_have
 }
 
 /// Pairs of names and values, in any case.

@@ -14,7 +14,7 @@ use crate::gate::Gate;
 use crate::mode::Mode;
 use crate::name::{FieldName, Listed, Types};
 use crate::reply::Reply;
-use crate::request::RequestFields;
+use crate::request::{RequestFields, may_have};
 use crate::tier::{IN_FLIGHT, Tier};
 
 impl Gate {
@@ -190,7 +190,7 @@ static CONTENT_TYPE: LazyLock<FieldName> = LazyLock::new(|| FieldName::new("cont
 /// Whether a request is of gRPC.
 fn is_of_grpc(fields: &(impl RequestFields + ?Sized)) -> bool {
     const GRPC: &[u8] = b"application/grpc";
-    if !fields.may_have(&CONTENT_TYPE) {
+    if !may_have(fields, &CONTENT_TYPE) {
         return false;
     }
     let content_type = fields.named(&CONTENT_TYPE).next();

@@ -1,6 +1,6 @@
 //! Values of fields, made where a response or a list takes them.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -27,8 +27,8 @@ impl Ready {
 
     #[inline]
     pub(crate) fn give<T: Types>(&self, add: impl FnOnce(T::Value)) {
-        if let Some(text) = (&self.text as &dyn Any).downcast_ref::<T::Value>() {
-            return add(text.clone());
+        if TypeId::of::<T::Value>() == TypeId::of::<Bytes>() {
+            return T::value(self.text.clone()).map_or((), add);
         }
         let first = self.value.get_or_init(|| Box::new(T::value(self.text.clone())));
         match first.downcast_ref::<Option<T::Value>>() {

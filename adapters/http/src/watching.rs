@@ -20,7 +20,7 @@ use crate::credential::Scheme;
 use crate::decision::{Outcome, Parts};
 use crate::gate::Gate;
 use crate::name::FieldName;
-use crate::request::RequestFields;
+use crate::request::{RequestFields, may_have};
 use journal::Journal;
 
 /// The list of a gate's throttled callers, and what it is told.
@@ -76,7 +76,7 @@ pub(crate) const fn kind(finding: Finding) -> &'static str {
 /// Sets of seven callers: 448 of them, in 32 KiB.
 const SETS: usize = 64;
 /// Hints and credentials are looked at in so many first refusals of a caller, which tell what it looks like, and then in one
-/// of so many, which tell whether that has changed: they cost ten times what counting costs.
+/// of so many, which tell whether that has changed: they cost several times what counting costs.
 const LOOKED_AT_FIRST: u32 = 64;
 const LOOKED_AT_EACH: u32 = 16;
 /// Of each hint so many bytes are looked at, from either end, so that a refusal costs the same whatever is sent.
@@ -190,7 +190,7 @@ impl Watching {
         let left_out = |name: &FieldName| {
             [credential, source].iter().flatten().any(|other| other.as_str() == name.as_str())
         };
-        let names = self.settings.hint_fields.iter().filter(|name| fields.may_have(name) && !left_out(name));
+        let names = self.settings.hint_fields.iter().filter(|name| may_have(fields, name) && !left_out(name));
         let values = names.flat_map(|name| fields.named(name));
         // Hashed at once, since each hash, and each part of one, has a cost of its own.
         let mut hint = heapless::Vec::<u8, MOST_OF_HINTS>::new();

@@ -7,13 +7,12 @@ use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use actix_web::middleware::DefaultHeaders;
 use actix_web::{App, HttpServer, web};
 use axum::ServiceExt;
 use axum::extract::Request;
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
 use benches::apps;
-use benches::floor::{FIELDS, Floor};
+use benches::floor::Floor;
 use clap::{Parser, ValueEnum};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -151,9 +150,8 @@ fn serve_actix_web(listener: TcpListener, before: Before) -> Result<(), Box<dyn 
             HttpServer::new(served).workers(1).listen(listener)?.run()
         }
         Before::Floor(_) => {
-            let [one, other, ..] = FIELDS;
-            let fields = move || DefaultHeaders::new().add(one).add(other);
-            HttpServer::new(move || app().wrap(fields())).workers(1).listen(listener)?.run()
+            let served = move || app().wrap_fn(apps::actix_web_ready::<2, _, _>);
+            HttpServer::new(served).workers(1).listen(listener)?.run()
         }
         Before::Gate(gate) => {
             let tollgate = tollgate_actix_web::Tollgate::new(gate);

@@ -35,8 +35,8 @@ pub(crate) fn run(run: &mut Run, work: Work) -> Result<(), Box<dyn Error>> {
         let mut is_first = true;
         let by_hand = move || {
             let known = std::mem::replace(&mut is_first, false);
-            let service = Refusing::wrap(service_fn(apps::hyper::<Empty<Bytes>>));
-            timed(requests, |_| {
+            timed(requests, |index| {
+                let service = Refusing::wrap(service_fn(apps::hyper::<Empty<Bytes>>), peer_address(index));
                 answered(&service, request(work)).is_some_and(|status| known || status == work.status())
             })
         };
