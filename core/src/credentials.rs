@@ -112,7 +112,8 @@ impl<const N: usize> Credentials<N> {
         if secret.trim_ascii().len() != secret.len() {
             return Err(CredentialError::WhiteSpace);
         }
-        let padded = Padded::new(secret);
+        let mut padded = Padded::empty();
+        padded.fill(secret);
         if self.secrets.iter().any(|known| known.padded.same(&padded)) {
             return Err(CredentialError::Duplicate);
         }
@@ -132,17 +133,17 @@ impl<const N: usize> Credentials<N> {
     /// trusted: pass an empty slice, which is no secret and so is forged.
     pub fn verify(&self, presented: Option<&[u8]>) -> Presented {
         let Some(presented) = presented else { return Presented::Absent };
-        let presented = Padded::new(presented);
-        // 0 is "none of them", and at most one secret matches, since duplicates are refused.
-        let mut found = 0_u16;
+        let mut padded = Padded::empty();
+        padded.fill(presented);
+        // At most one secret matches, since duplicates are refused. A look-up of the one that does would take longer.
+        let (mut found, mut service) = (0, Service { slot: 0, check: 0 });
         for secret in &self.secrets {
-            let matches = u16::from(black_box(secret.padded.same(&presented)));
-            found |= matches.wrapping_neg() & (u16::from(secret.service.slot) + 1);
+            let matches = black_box(u8::from(secret.padded.same(&padded)));
+            found |= matches;
+            service.slot |= matches.wrapping_neg() & secret.service.slot;
+            service.check |= u32::from(matches).wrapping_neg() & secret.service.check;
         }
-        match self.secrets.get(usize::from(found.wrapping_sub(1))) {
-            Some(secret) => Presented::Service(secret.service),
-            None => Presented::Forged,
-        }
+        if found == 0 { Presented::Forged } else { Presented::Service(service) }
     }
 
     /// The name of a service that [`Credentials::verify`] identified; empty if other credentials did.
@@ -182,12 +183,16 @@ struct Padded([u8; PADDED]);
 const PADDED: usize = LONGEST_SECRET + 8;
 
 impl Padded {
-    fn new(bytes: &[u8]) -> Self {
-        let mut padded = [0; PADDED];
-        let (text, length) = padded.split_at_mut(LONGEST_SECRET);
+    const fn empty() -> Self {
+        Self([0; PADDED])
+    }
+
+    /// Puts bytes where there are none, in place: a move would leave a copy of them behind.
+    #[inline]
+    fn fill(&mut self, bytes: &[u8]) {
+        let (text, length) = self.0.split_at_mut(LONGEST_SECRET);
         text.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         length.iter_mut().zip((bytes.len() as u64).to_le_bytes()).for_each(|(to, from)| *to = from);
-        Self(padded)
     }
 
     #[inline]
