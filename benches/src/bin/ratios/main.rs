@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use benches::rounds::on_core;
+use benches::rounds::{interleaved, on_core};
 use benches::sheet::Sheet;
 use benches::subjects::{
     GovernorToldTheTime, GovernorWithClock, KEYER, Limit, NOW, Ours, OursByFoldhash, OursWithClock, Pingora,
@@ -185,51 +185,81 @@ fn spray(run: &mut Run) -> Outcome {
 }
 
 /// Spans over 50 µs between one decision and the next, while every caller is new; and those that the machine makes, of an
-/// empty loop that runs as long as tollgate's, and of one that only touches as much memory.
+/// empty loop and of loops that only touch as much memory. All run for the same time, in turns. Each interruption is a span
+/// over 10 µs, whatever runs; that it takes longer where the caches are full of other memory is a machine's as well.
 fn gaps(run: &mut Run) -> Outcome {
-    let decisions = u32::try_from(run.decisions * 8)?;
-    let ours = Ours::new(2, 1 << 20)?;
-    let least = Limit::new(1 << 20);
-    let governor = GovernorToldTheTime::new(2);
+    let (ours, least) = (Ours::new(2, 1 << 20)?, Limit::new(1 << 20));
+    let (governor, words) = (GovernorToldTheTime::new(2), Words::new());
     for caller in 0..CALLERS * 2 {
         black_box(ours.decide(address(caller)));
         black_box(least.decide(address(caller)));
     }
-    let mut found: [Vec<Duration>; 4] = Default::default();
-    let mut next = CALLERS * 8;
-    for _ in 0..run.rounds.div_ceil(4) {
-        let callers = next..next.wrapping_add(decisions);
-        next = callers.end;
-        let [of_ours, of_none, of_memory, of_theirs] = &mut found;
-        let began = Instant::now();
-        of_ours.extend(long_gaps(callers.clone().map(|caller| ours.decide(address(caller)))));
-        let took = began.elapsed();
-        let began = Instant::now();
-        of_none.extend(long_gaps(std::iter::repeat(true).take_while(|_| began.elapsed() < took)));
-        let began = Instant::now();
-        let touches = callers.clone().cycle().map(|caller| least.decide(address(caller)));
-        of_memory.extend(long_gaps(touches.take_while(|_| began.elapsed() < took)));
-        of_theirs.extend(long_gaps(callers.map(|caller| governor.decide(address(caller)))));
-    }
-    let mut sheet = Sheet::new(["spray, subject", "gaps over 50 us", "longest, us"]);
-    let subjects = ["tollgate", "an empty loop of the same time", "the limit, in the same time", "governor"];
-    for (subject, gaps) in subjects.into_iter().zip(&found) {
-        let longest = gaps.iter().max().copied().unwrap_or_default();
-        sheet.add([subject.into(), gaps.len().to_string(), longest.as_micros().to_string()]);
+    let subjects: [(&'static str, &dyn Subject); 5] = [
+        ("tollgate", &ours),
+        ("an empty loop", &Nothing),
+        ("loads of four words", &words),
+        ("limit", &least),
+        ("governor", &governor),
+    ];
+    let (turns, turn) = if run.rounds > 1 { (60, 50) } else { (1, 1) };
+    let mut found: [Vec<Duration>; 5] = Default::default();
+    let contestants = subjects.iter().zip(&mut found).map(|(&(name, subject), found)| {
+        let mut callers = CALLERS * 8..;
+        let one_turn = move || {
+            let ends = Instant::now() + Duration::from_millis(turn);
+            found.extend(long_gaps(ends, callers.by_ref().map(|caller| subject.decide(address(caller)))));
+            Ok(0.0)
+        };
+        (name, Box::new(one_turn) as Box<dyn FnMut() -> _>)
+    });
+    interleaved(turns, &mut contestants.collect::<Vec<_>>())?;
+    let mut sheet = Sheet::new(["spray, subject", "gaps over 10 us", "over 50 us", "longest, us"]);
+    for ((subject, _), gaps) in subjects.into_iter().zip(&found) {
+        let over = |micros| gaps.iter().filter(|gap| gap.as_micros() >= micros).count().to_string();
+        let longest = gaps.iter().max().copied().unwrap_or_default().as_micros().to_string();
+        sheet.add([subject.into(), over(10), over(50), longest]);
     }
     sheet.print();
     if run.rounds > 1 { Ok(sheet.write("target/gaps.tsv")?) } else { Ok(()) }
 }
 
-/// The spans over 50 µs from one to the next.
-fn long_gaps(decisions: impl Iterator<Item = bool>) -> Vec<Duration> {
+/// The spans of 10 µs and more from one to the next, to the first that ends after `ends`.
+fn long_gaps(ends: Instant, decisions: impl Iterator<Item = bool>) -> Vec<Duration> {
     let mut last = Instant::now();
     let spans = decisions.map(|passes| {
         black_box(passes);
         let now = Instant::now();
-        now - std::mem::replace(&mut last, now)
+        (last, now - std::mem::replace(&mut last, now))
     });
-    spans.filter(|span| *span > Duration::from_micros(50)).collect()
+    let spans = spans.take_while(|(began, _)| *began < ends).map(|(_, span)| span);
+    spans.filter(|span| *span >= Duration::from_micros(10)).collect()
+}
+
+/// A loop without a decision.
+struct Nothing;
+
+impl Subject for Nothing {
+    fn decide(&self, address: IpAddr) -> bool {
+        black_box(address).is_ipv4()
+    }
+}
+
+/// Loads from as much memory as the table has, without a decision.
+struct Words(Vec<u64>);
+
+impl Words {
+    fn new() -> Self {
+        Self(vec![1; 1 << 20])
+    }
+}
+
+impl Subject for Words {
+    fn decide(&self, address: IpAddr) -> bool {
+        let place = KEYER.address(address).fingerprint();
+        let word =
+            |shift: u32| usize::try_from((place >> shift) & 0xf_ffff).ok().and_then(|at| self.0.get(at));
+        [0, 10, 20, 30].into_iter().filter_map(word).sum::<u64>() > 0
+    }
 }
 
 /// The time of a decision in each of two threads at once, halved, since they do twice the work, beside one thread's.
