@@ -294,6 +294,21 @@ mod tests {
         assert_eq!((theirs.name(partner), own().name(partner)), ("partner", ""));
     }
 
+    // Each place, each order: what one secret matched must not be lost or mixed with what another did not.
+    #[test]
+    fn every_secret_of_many_names_its_service() {
+        let secret = |at: usize| [b"abcdefgh"[at]; 20];
+        let names = ["a", "b", "c", "d", "a", "e", "c", "f"];
+        let mut own = Credentials::<8>::new();
+        names.iter().enumerate().for_each(|(at, name)| own.add(name, &secret(at)).unwrap());
+        for (at, name) in names.into_iter().enumerate() {
+            let Presented::Service(service) = own.verify(Some(&secret(at))) else {
+                panic!("secret {at} is not known")
+            };
+            assert_eq!(own.name(service), name);
+        }
+    }
+
     #[test]
     fn rotation_keeps_the_service() {
         let own = own().with("edge", b"the edge's next secret").unwrap();
