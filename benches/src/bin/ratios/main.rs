@@ -202,22 +202,25 @@ fn gaps(run: &mut Run) -> Outcome {
         ("governor", &governor),
     ];
     let (turns, turn) = if run.rounds > 1 { (60, 50) } else { (1, 1) };
-    let mut found: [Vec<Duration>; 5] = Default::default();
-    let contestants = subjects.iter().zip(&mut found).map(|(&(name, subject), found)| {
+    let mut found: [(u32, Vec<Duration>); 5] = Default::default();
+    let contestants = subjects.iter().zip(&mut found).map(|(&(name, subject), (decisions, found))| {
         let mut callers = CALLERS * 8..;
         let one_turn = move || {
             let ends = Instant::now() + Duration::from_millis(turn);
             found.extend(long_gaps(ends, callers.by_ref().map(|caller| subject.decide(address(caller)))));
+            *decisions = callers.start - CALLERS * 8;
             Ok(0.0)
         };
         (name, Box::new(one_turn) as Box<dyn FnMut() -> _>)
     });
     interleaved(turns, &mut contestants.collect::<Vec<_>>())?;
-    let mut sheet = Sheet::new(["spray, subject", "gaps over 10 us", "over 50 us", "longest, us"]);
-    for ((subject, _), gaps) in subjects.into_iter().zip(&found) {
+    let mut sheet =
+        Sheet::new(["spray, subject", "million decisions", "gaps over 10 us", "over 50 us", "longest, us"]);
+    for ((subject, _), (decisions, gaps)) in subjects.into_iter().zip(&found) {
         let over = |micros| gaps.iter().filter(|gap| gap.as_micros() >= micros).count().to_string();
         let longest = gaps.iter().max().copied().unwrap_or_default().as_micros().to_string();
-        sheet.add([subject.into(), over(10), over(50), longest]);
+        let decisions = format!("{:.1}", f64::from(*decisions) / 1e6);
+        sheet.add([subject.into(), decisions, over(10), over(50), longest]);
     }
     sheet.print();
     if run.rounds > 1 { Ok(sheet.write("target/gaps.tsv")?) } else { Ok(()) }
