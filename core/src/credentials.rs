@@ -187,7 +187,7 @@ impl Padded {
         Self([0; PADDED])
     }
 
-    /// Puts bytes where there are none, in place: a move would leave a copy of them behind.
+    /// Puts bytes where there are none, in place: a move would leave a copy of them behind, for each request.
     #[inline]
     fn fill(&mut self, bytes: &[u8]) {
         let (text, length) = self.0.split_at_mut(LONGEST_SECRET);
