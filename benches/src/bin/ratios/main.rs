@@ -166,8 +166,8 @@ fn batch(run: &mut Run) -> Outcome {
 /// Every caller is new, and the table is full.
 fn spray(run: &mut Run) -> Outcome {
     let capacity = 1 << 20;
-    let (ours, least) = (Ours::new(2, capacity)?, Limit::new(capacity));
-    let (governor, pingora) = (GovernorToldTheTime::new(2), Pingora::new(2));
+    let (ours, least) = (Ours::new(SPRAYED, capacity)?, Limit::new(capacity));
+    let (governor, pingora) = (GovernorToldTheTime::new(SPRAYED), Pingora::new(SPRAYED));
     for caller in 0..CALLERS * 2 {
         black_box(ours.decide(address(caller)));
         black_box(least.decide(address(caller)));
@@ -181,15 +181,28 @@ fn spray(run: &mut Run) -> Outcome {
             ("governor", fresh(&governor, run.decisions)),
             ("pingora-limits", fresh(&pingora, run.decisions)),
         ],
-    )
+    )?;
+    still_admits(&ours)
+}
+
+/// A limit so large that words have room for every newcomer that inherits one: a refusal would write nothing.
+const SPRAYED: u32 = 10_000;
+
+/// Whether newcomers still take words over, and weren't only refused.
+fn still_admits(ours: &Ours) -> Outcome {
+    let passed = (0..1000).filter(|caller| ours.decide(address(u32::MAX - caller))).count();
+    if passed < 999 {
+        return Err(format!("{passed} of 1000 newcomers pass: raise the limit, or refusals are timed").into());
+    }
+    Ok(())
 }
 
 /// Spans over 50 µs between one decision and the next, while every caller is new; and those that the machine makes, of an
-/// empty loop and of loops that only touch as much memory. All run for the same time, in turns. Each interruption is a span
-/// over 10 µs, whatever runs; that it takes longer where the caches are full of other memory is a machine's as well.
+/// empty loop and of loops that only touch as much memory. All run for the same time, in turns, but that governor's last span may
+/// outlast its turn.
 fn gaps(run: &mut Run) -> Outcome {
-    let (ours, least) = (Ours::new(2, 1 << 20)?, Limit::new(1 << 20));
-    let (governor, words) = (GovernorToldTheTime::new(2), Words::new());
+    let (ours, least) = (Ours::new(SPRAYED, 1 << 20)?, Limit::new(1 << 20));
+    let (governor, words) = (GovernorToldTheTime::new(SPRAYED), Words::new());
     for caller in 0..CALLERS * 2 {
         black_box(ours.decide(address(caller)));
         black_box(least.decide(address(caller)));
@@ -214,6 +227,7 @@ fn gaps(run: &mut Run) -> Outcome {
         (name, Box::new(one_turn) as Box<dyn FnMut() -> _>)
     });
     interleaved(turns, &mut contestants.collect::<Vec<_>>())?;
+    still_admits(&ours)?;
     let mut sheet =
         Sheet::new(["spray, subject", "million decisions", "gaps over 10 us", "over 50 us", "longest, us"]);
     for ((subject, _), (decisions, gaps)) in subjects.into_iter().zip(&found) {
