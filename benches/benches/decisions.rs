@@ -77,7 +77,8 @@ fn spread(criterion: &mut Criterion) -> Result<(), Box<dyn Error>> {
 /// Every caller is new, and the table is full. Maps without bounds are left out: they would grow all the time.
 fn spray(criterion: &mut Criterion) -> Result<(), Box<dyn Error>> {
     let capacity = usize::try_from(CALLERS)?;
-    let (ours, least, pingora) = (Ours::new(2, capacity)?, Limit::new(capacity), Pingora::new(2));
+    let (ours, least, pingora) =
+        (Ours::new(GENEROUS, capacity)?, Limit::new(capacity), Pingora::new(GENEROUS));
     (0..CALLERS * 2).for_each(|caller| _ = black_box(ours.decide(address(caller))));
     let fresh = || {
         let mut next = CALLERS * 2;

@@ -182,7 +182,13 @@ fn spray(run: &mut Run) -> Outcome {
             ("pingora-limits", fresh(&pingora, run.decisions)),
         ],
     )?;
-    still_admits(&ours)
+    still_admits(&ours)?;
+    let throttled = Ours::new(1, capacity)?;
+    (0..CALLERS * 2).for_each(|caller| _ = black_box(throttled.decide(address(caller))));
+    run.take(
+        "spray, table full of throttled callers",
+        vec![("limit", fresh(&least, run.decisions)), ("tollgate", fresh(&throttled, run.decisions))],
+    )
 }
 
 /// A limit so large that words have room for every newcomer that inherits one: a refusal would write nothing.
