@@ -204,8 +204,8 @@ fn still_admits(ours: &Ours) -> Outcome {
 }
 
 /// Spans over 50 µs between one decision and the next, while every caller is new; and those that the machine makes, of an
-/// empty loop and of loops that only touch as much memory. All run for the same time, in turns, but that governor's last span may
-/// outlast its turn.
+/// empty loop and of loops that only touch as much memory. All run for the same time, in turns, but that governor's last
+/// span may outlast its turn.
 fn gaps(run: &mut Run) -> Outcome {
     let (ours, least) = (Ours::new(SPRAYED, 1 << 20)?, Limit::new(1 << 20));
     let (governor, words) = (GovernorToldTheTime::new(SPRAYED), Words::new());
